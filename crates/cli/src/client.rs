@@ -17,14 +17,14 @@ use tokio::runtime::Runtime;
 
 use crate::show::Format;
 
-const BASE: &str = "/api/v1";
+const API_BASE: &str = "/api/v1";
 
 /// Where commands look for a server unless they are told.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:8088";
 
 /// Which server, as whom, and how answers are shown.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Target {
+pub(crate) struct ServerOptions {
     /// The server
     #[arg(long, global = true, env = "MEANTIME_URL", default_value = DEFAULT_URL)]
     pub(crate) url: String,
@@ -60,14 +60,14 @@ pub(crate) struct Client {
 }
 
 /// What is sent with a call.
-pub(crate) enum Sent {
-    Nothing,
+pub(crate) enum RequestBody {
+    Empty,
     Json(String),
     Source { media_type: &'static str, source: Source },
 }
 
 impl Client {
-    pub(crate) fn new(target: &Target) -> Result<Self> {
+    pub(crate) fn new(target: &ServerOptions) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let dialer = Dialer::new(EgressPolicy::allow_all(), Duration::from_secs(10));
         let http = HyperClient::builder(TokioExecutor::new()).build(dialer);
@@ -76,15 +76,15 @@ impl Client {
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<Value> {
-        self.call(Method::GET, path, Sent::Nothing)
+        self.call(Method::GET, path, RequestBody::Empty)
     }
 
     pub(crate) fn post(&self, path: &str, body: String) -> Result<Value> {
-        self.call(Method::POST, path, Sent::Json(body))
+        self.call(Method::POST, path, RequestBody::Json(body))
     }
 
     /// A call and the JSON of its answer.
-    pub(crate) fn call(&self, method: Method, path: &str, sent: Sent) -> Result<Value> {
+    pub(crate) fn call(&self, method: Method, path: &str, sent: RequestBody) -> Result<Value> {
         self.runtime.block_on(async {
             let response = self.send(method, path, sent).await?;
             let status = response.status();
@@ -104,21 +104,21 @@ impl Client {
     }
 
     /// All entries of a list, page after page, at most so many.
-    pub(crate) fn list(&self, path: &str, most: usize) -> Result<Vec<Value>> {
+    pub(crate) fn list(&self, path: &str, max_items: usize) -> Result<Vec<Value>> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
             let mark = if path.contains('?') { '&' } else { '?' };
-            let limit = (most - items.len()).min(1_000);
+            let limit = (max_items - items.len()).min(1_000);
             let mut page = format!("{path}{mark}limit={limit}");
             if let Some(cursor) = &cursor {
-                page = format!("{page}&cursor={}", escape(cursor));
+                page = format!("{page}&cursor={}", percent_encode(cursor));
             }
             let answer = self.get(&page)?;
             items.extend(answer["items"].as_array().into_iter().flatten().cloned());
             cursor = answer["nextCursor"].as_str().map(str::to_owned);
-            if cursor.is_none() || items.len() >= most {
-                items.truncate(most);
+            if cursor.is_none() || items.len() >= max_items {
+                items.truncate(max_items);
                 return Ok(items);
             }
         }
@@ -131,7 +131,7 @@ impl Client {
         mut each: impl FnMut(&Value) -> Result<bool>,
     ) -> Result<()> {
         self.runtime.block_on(async {
-            let response = self.send(Method::GET, path, Sent::Nothing).await?;
+            let response = self.send(Method::GET, path, RequestBody::Empty).await?;
             let mut body = response.into_body();
             let mut text = String::new();
             while let Some(frame) = body.frame().await {
@@ -156,23 +156,28 @@ impl Client {
         })
     }
 
-    async fn send(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>> {
-        let uri: Uri = format!("{}{BASE}{path}", self.url).parse().context("the address")?;
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        sent: RequestBody,
+    ) -> Result<Response<Incoming>> {
+        let uri: Uri = format!("{}{API_BASE}{path}", self.url).parse().context("the address")?;
         let mut request = Request::builder().method(method).uri(uri).header(ACCEPT, "*/*");
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let body = match sent {
-            Sent::Nothing => String::new(),
-            Sent::Json(text) => {
+            RequestBody::Empty => String::new(),
+            RequestBody::Json(text) => {
                 request = request.header(CONTENT_TYPE, "application/json");
                 text
             }
-            Sent::Source { media_type, source } if source.files.is_empty() => {
+            RequestBody::Source { media_type, source } if source.files.is_empty() => {
                 request = request.header(CONTENT_TYPE, media_type);
                 source.text.to_string()
             }
-            Sent::Source { media_type, source } => {
+            RequestBody::Source { media_type, source } => {
                 let (kind, body) = multipart(media_type, &source);
                 request = request.header(CONTENT_TYPE, kind);
                 body
@@ -187,7 +192,7 @@ impl Client {
 }
 
 /// A text as part of a path or a query.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().fold(String::new(), |mut escaped, byte| {
         if plain(byte) {

@@ -3,7 +3,7 @@
 mod client;
 mod command;
 mod definitions;
-mod draw;
+mod diagnostic;
 mod exit;
 mod server;
 mod show;
@@ -11,7 +11,7 @@ mod show;
 use std::process::ExitCode;
 
 use clap::Parser;
-use client::Target;
+use client::ServerOptions;
 use command::Command;
 
 /// What one thread allocates another one often frees: a turn is computed on one thread, committed
@@ -27,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(name = "meantime", version)]
 struct Meantime {
     #[command(flatten)]
-    target: Target,
+    target: ServerOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -37,9 +37,9 @@ fn main() -> ExitCode {
     match command.run(&target) {
         Ok(code) => code,
         // Whoever has read enough needs no explanation.
-        Err(error) if error.is::<show::ReaderGone>() => ExitCode::SUCCESS,
+        Err(error) if error.is::<show::OutputClosed>() => ExitCode::SUCCESS,
         Err(error) => {
-            show::tell(&format!("meantime: {}", exit::text_of(&error)));
+            show::print_error(&format!("meantime: {}", exit::message_of(&error)));
             exit::code_of(&error)
         }
     }

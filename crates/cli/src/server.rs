@@ -17,14 +17,14 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::show;
 
 /// Runs a server until it is told to stop. `prepare` may change settings when the address is known,
-/// `begun` is called when it answers.
-pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, begun: B) -> Result<()>
+/// `started` is called when it answers.
+pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, started: B) -> Result<()>
 where
     P: FnOnce(&mut Settings, SocketAddr),
     B: FnOnce(Engine, App, SocketAddr) -> F,
     F: Future<Output = Result<Engine>>,
 {
-    let _collector = log(&settings)?;
+    let _collector = init_logging(&settings)?;
     raise_file_limit();
     // The engine has threads of its own on the same cores. With one thread for each core, those
     // that read and answer requests would get less than their share when every core is busy.
@@ -41,7 +41,7 @@ where
         let address = serving.address().context("the address")?;
         let stop = stop_signal()?;
         tracing::info!(%address, tls = serving.is_secure(), "listening");
-        let engine = begun(engine, app, address).await?;
+        let engine = started(engine, app, address).await?;
         serving.run(stop).await;
         engine.stop().await;
         tracing::info!("stopped");
@@ -62,7 +62,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
 }
 
 /// Begins to log, and to collect traces if there is somebody to send them to.
-fn log(settings: &Settings) -> Result<Option<TraceExporter>> {
+fn init_logging(settings: &Settings) -> Result<Option<TraceExporter>> {
     let LogSettings { format, level } = &settings.log;
     let level: LevelFilter = level.parse().with_context(|| {
         format!("log.level: {level:?} is none of error, warn, info, debug, trace")

@@ -23,7 +23,7 @@ pub(crate) enum Format {
 /// Nobody reads what the command prints.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
-pub(crate) struct ReaderGone;
+pub(crate) struct OutputClosed;
 
 /// A column: its title, and how to read it from an entry.
 pub(crate) type Column = (&'static str, fn(&Value) -> String);
@@ -34,7 +34,7 @@ pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Resul
         return json(&Value::Array(items.to_vec()));
     }
     if items.is_empty() {
-        return line("nothing");
+        return print_line("nothing");
     }
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -42,7 +42,7 @@ pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Resul
     for item in items {
         table.add_row(columns.iter().map(|(_, read)| read(item)));
     }
-    line(&table.to_string())
+    print_line(&table.to_string())
 }
 
 /// Shows names and values, one in a line.
@@ -52,26 +52,26 @@ pub(crate) fn pairs(pairs: &[(&str, String)]) -> Result<()> {
     for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
         table.add_row([(*name).to_owned(), value.clone()]);
     }
-    line(&table.to_string())
+    print_line(&table.to_string())
 }
 
 /// Shows JSON.
 pub(crate) fn json(value: &Value) -> Result<()> {
-    line(&serde_json::to_string_pretty(value)?)
+    print_line(&serde_json::to_string_pretty(value)?)
 }
 
 /// Shows a line.
-pub(crate) fn line(text: &str) -> Result<()> {
+pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     let written = writeln!(output, "{text}").and_then(|()| output.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         written => written.context("the output"),
     }
 }
 
 /// Tells people something beside the answer. Whether anybody reads it does not matter.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn print_error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

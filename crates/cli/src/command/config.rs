@@ -23,9 +23,9 @@ impl Config {
         let settings = self.flags.settings(Layers::default())?;
         check_tls(&settings.tls)?;
         if self.print {
-            show::line(settings.to_toml()?.trim_end())?;
+            show::print_line(settings.to_toml()?.trim_end())?;
         } else {
-            show::line("the configuration is good; --print shows it")?;
+            show::print_line("the configuration is good; --print shows it")?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -19,21 +19,21 @@ use tokio::sync::mpsc;
 use super::serve::ServerFlags;
 use crate::client::DEFAULT_URL;
 use crate::definitions::{self, DefinitionFile};
-use crate::draw::draw;
+use crate::diagnostic::render_diagnostic;
 use crate::{server, show};
 
 /// What is loaded for those who name nothing.
-const EXAMPLES: &str = "examples";
+const DEFAULT_DIRECTORY: &str = "examples";
 
 /// The configuration value that tells the journeys among the examples where the services answer
 /// that they call: at this very server.
-const STUBS: &str = "stubs";
+const STUBS_CONFIG_KEY: &str = "stubs";
 
 /// Where state is kept.
-const DIRECTORY: &str = ".meantime";
+const STATE_DIRECTORY: &str = ".meantime";
 
 /// The example that a newcomer is told to start, and its input: it needs nobody else to begin.
-const FIRST: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
+const FIRST_EXAMPLE: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
 
 /// Runs a server for development.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Dev {
     catalog: Vec<PathBuf>,
     /// Calls to HOST (or *.DOMAIN) go to ADDRESS instead: HOST:PORT, or http://HOST:PORT for a mock
     /// without TLS
-    #[arg(long, value_name = "HOST=ADDRESS", value_parser = host_override)]
+    #[arg(long, value_name = "HOST=ADDRESS", value_parser = parse_host_override)]
     host_override: Vec<(String, String)>,
     /// Authorities, as PEM, whose certificates calls believe besides those of this machine
     #[arg(long, value_name = "FILE")]
@@ -55,7 +55,7 @@ pub(crate) struct Dev {
 }
 
 /// A host and where its calls go.
-fn host_override(text: &str) -> Result<(String, String), String> {
+fn parse_host_override(text: &str) -> Result<(String, String), String> {
     let (host, address) = text.split_once('=').ok_or("write HOST=ADDRESS")?;
     Ok((host.trim().to_owned(), address.trim().to_owned()))
 }
@@ -67,32 +67,35 @@ impl Dev {
         // A store whose clock was moved ahead would be refused on the wall clock.
         let file = if self.flags.is_virtual() { "virtual.db" } else { "meantime.db" };
         let defaults = Layers::default()
-            .flag("db", format!("sqlite:{DIRECTORY}/{file}"))
+            .flag("db", format!("sqlite:{STATE_DIRECTORY}/{file}"))
             .flag("egress.allow", loopback)
             .flag("log.level", "warn");
         let mut settings = self.flags.settings(defaults)?;
         settings.egress.host_overrides.extend(self.host_override);
         settings.egress.ca_file = self.ca_file.or(settings.egress.ca_file);
-        std::fs::create_dir_all(DIRECTORY).with_context(|| DIRECTORY.to_owned())?;
+        std::fs::create_dir_all(STATE_DIRECTORY).with_context(|| STATE_DIRECTORY.to_owned())?;
         let state = settings.db.to_string();
         let is_virtual = settings.clock.is_virtual;
         let scheme = if settings.tls.cert.is_some() { "https" } else { "http" };
         let catalogs = self.catalog;
-        let is_tour = self.directory.is_none();
-        let directory = self.directory.unwrap_or_else(|| PathBuf::from(EXAMPLES));
-        let base = move |address: SocketAddr| format!("{scheme}://{}", reachable(address));
+        let is_default_directory = self.directory.is_none();
+        let directory = self.directory.unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
+        let base = move |address: SocketAddr| format!("{scheme}://{}", connectable(address));
         let prepare = move |settings: &mut Settings, address: SocketAddr| {
             let stubs = format!("{}/api/v1/stubs", base(address));
             let config = &mut settings.journeys.config;
-            config.entry(STUBS.to_owned()).or_insert_with(|| stubs.into());
+            config.entry(STUBS_CONFIG_KEY.to_owned()).or_insert_with(|| stubs.into());
         };
         server::run(settings, prepare, |engine, app, address| async move {
-            let loaded = load(&app, engine.kernel(), &directory, &catalogs).await?;
-            let paused =
-                if is_tour { pause_new(engine.kernel(), &loaded).await? } else { Vec::new() };
+            let loaded = deploy_directory(&app, engine.kernel(), &directory, &catalogs).await?;
+            let paused = if is_default_directory {
+                pause_new_schedules(engine.kernel(), &loaded).await?
+            } else {
+                Vec::new()
+            };
             let names: Vec<String> = loaded.into_iter().map(|(name, ..)| name).collect();
-            greet(&base(address), &directory, &names, &paused, &state, is_virtual);
-            watch(app, engine.kernel().clone(), &directory, catalogs);
+            print_welcome(&base(address), &directory, &names, &paused, &state, is_virtual);
+            watch_directory(app, engine.kernel().clone(), &directory, catalogs);
             Ok(engine)
         })?;
         Ok(ExitCode::SUCCESS)
@@ -100,19 +103,19 @@ impl Dev {
 }
 
 /// Deploys everything in a directory; what is wrong is drawn and does not stop the rest.
-async fn load(
+async fn deploy_directory(
     app: &App,
     kernel: &Kernel,
     directory: &Path,
     catalogs: &[PathBuf],
 ) -> Result<Vec<(String, u32, bool)>> {
     if !directory.exists() {
-        show::tell(&format!("{} does not exist; nothing was loaded", directory.display()));
+        show::print_error(&format!("{} does not exist; nothing was loaded", directory.display()));
         return Ok(Vec::new());
     }
     let mut loaded = Vec::new();
     for file in definitions::find(directory, catalogs)? {
-        loaded.extend(deploy(app, kernel, &file).await);
+        loaded.extend(deploy_file(app, kernel, &file).await);
     }
     Ok(loaded)
 }
@@ -120,7 +123,10 @@ async fn load(
 /// Pauses the schedules of what was loaded for the first time: a newcomer who moves the clock by a
 /// month wants to see the instance that they have started, not thirty nightly runs. Gives back the
 /// names of their definitions.
-async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Vec<String>> {
+async fn pause_new_schedules(
+    kernel: &Kernel,
+    loaded: &[(String, u32, bool)],
+) -> Result<Vec<String>> {
     let name = Some(SCHEDULE_DEFINITION.to_owned());
     let filter = DefinitionFilter { name, ..DefinitionFilter::default() };
     let definitions = kernel.store().definitions(filter).await?;
@@ -134,7 +140,7 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
                 *new && *name == spec.definition && *version == spec.version
             })
         };
-        let Some(spec) = spec_of(row).filter(is_new) else { continue };
+        let Some(spec) = active_spec(row).filter(is_new) else { continue };
         let reason = "loaded by `meantime dev` for a first look".to_owned();
         let by = AuditInfo { actor: "meantime dev".to_owned(), reason };
         let action = ScheduleAction::Pause;
@@ -145,7 +151,7 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
 }
 
 /// What a schedule does, unless it is paused. One that was armed just now may not have begun.
-fn spec_of(row: &InstanceRow) -> Option<ScheduleSpec> {
+fn active_spec(row: &InstanceRow) -> Option<ScheduleSpec> {
     match ScheduleView::of_instance(row) {
         Some(view) => Some(view.spec).filter(|_| !view.paused),
         None => row.start()?.input.read().ok(),
@@ -153,7 +159,11 @@ fn spec_of(row: &InstanceRow) -> Option<ScheduleSpec> {
 }
 
 /// Deploys a file: names, versions, and whether each is new.
-async fn deploy(app: &App, kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, bool)> {
+async fn deploy_file(
+    app: &App,
+    kernel: &Kernel,
+    file: &DefinitionFile,
+) -> Vec<(String, u32, bool)> {
     let path = file.path.display().to_string();
     if kernel.notations().get(file.notation).is_none() {
         return Vec::new();
@@ -163,19 +173,22 @@ async fn deploy(app: &App, kernel: &Kernel, file: &DefinitionFile) -> Vec<(Strin
         Err(DeployError::Diagnostics(found)) => {
             let colors = show::colors();
             for it in found.iter().filter(|it| it.severity == Severity::Error) {
-                show::tell(&format!("{}\n", draw(&path, &file.source.text, it, colors)));
+                show::print_error(&format!(
+                    "{}\n",
+                    render_diagnostic(&path, &file.source.text, it, colors)
+                ));
             }
             Vec::new()
         }
         Err(DeployError::Kernel(error)) => {
-            show::tell(&format!("{path}: {error}"));
+            show::print_error(&format!("{path}: {error}"));
             Vec::new()
         }
     }
 }
 
 /// The address under which this machine reaches a server that listens on all of its addresses.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
+fn connectable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         let is_v4 = address.is_ipv4();
         address.set_ip(if is_v4 { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
@@ -184,11 +197,11 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// Says something to whoever started it, if they still look.
-fn say(text: &str) {
-    drop(show::line(text));
+fn print_line(text: &str) {
+    drop(show::print_line(text));
 }
 
-fn greet(
+fn print_welcome(
     base: &str,
     directory: &Path,
     names: &[String],
@@ -196,39 +209,39 @@ fn greet(
     state: &str,
     is_virtual: bool,
 ) {
-    say(&format!("Meantime is running at {base}\n"));
+    print_line(&format!("Meantime is running at {base}\n"));
     if !names.is_empty() {
-        say(&format!("  definitions  {}", names.join(", ")));
+        print_line(&format!("  definitions  {}", names.join(", ")));
     }
     if !paused.is_empty() {
-        say(&format!("  schedules    {}: paused until you resume them", paused.join(", ")));
+        print_line(&format!("  schedules    {}: paused until you resume them", paused.join(", ")));
     }
-    say(&format!("  watching     {}", directory.display()));
-    say(&format!("  API          {base}/docs"));
-    say(&format!("  state        {state}"));
+    print_line(&format!("  watching     {}", directory.display()));
+    print_line(&format!("  API          {base}/docs"));
+    print_line(&format!("  state        {state}"));
     if is_virtual {
-        say("  clock        stands still until you move it");
+        print_line("  clock        stands still until you move it");
     }
-    say("\nTry this:\n");
-    let is_first = names.iter().any(|name| name == FIRST.0);
+    print_line("\nTry this:\n");
+    let is_first = names.iter().any(|name| name == FIRST_EXAMPLE.0);
     let generic = (names.first().map_or("NAME", String::as_str), "{}");
-    let (name, input) = if is_first { FIRST } else { generic };
-    say(&format!(
+    let (name, input) = if is_first { FIRST_EXAMPLE } else { generic };
+    print_line(&format!(
         "  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances"
     ));
     // The way this program was called works also where it is not installed.
     let program = std::env::args().next();
     let program = program.as_deref().unwrap_or("meantime");
     let url = if base == DEFAULT_URL { String::new() } else { format!(" --url {base}") };
-    say(&format!("  {program} ps{url}"));
+    print_line(&format!("  {program} ps{url}"));
     if is_virtual {
-        say(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
+        print_line(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
     }
-    say("\nCtrl-C ends it; state stays.");
+    print_line("\nCtrl-C ends it; state stays.");
 }
 
 /// Deploys files again when they change.
-fn watch(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
+fn watch_directory(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
     let (sender, mut changes) = mpsc::unbounded_channel();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if let Ok(event) = event
@@ -255,9 +268,9 @@ fn watch(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;
                 }
-                for (name, version, new) in deploy(&app, &kernel, &file).await {
+                for (name, version, new) in deploy_file(&app, &kernel, &file).await {
                     if new {
-                        say(&format!("{name} {version} deployed from {}", path.display()));
+                        print_line(&format!("{name} {version} deployed from {}", path.display()));
                     }
                 }
             }

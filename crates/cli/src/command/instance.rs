@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::client::{Client, Target, escape};
+use crate::client::{Client, ServerOptions, percent_encode};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
 
 /// How long one question about the end of an instance waits.
-const RESULT_WAIT: &str = "PT20S";
+const RESULT_POLL_WAIT: &str = "PT20S";
 
 /// Starts an instance.
 #[derive(Debug, clap::Args)]
@@ -39,9 +39,9 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
-        let input = self.input.as_deref().map(argument).transpose()?;
+        let input = self.input.as_deref().map(read_json_argument).transpose()?;
         let mut members = vec![format!("\"definition\":{}", json!(self.name))];
         // The input is passed on as it is written: numbers keep their digits.
         members.extend(input.map(|input| format!("\"input\":{input}")));
@@ -55,17 +55,17 @@ impl Start {
             members.extend(value.map(|value| format!("{}:{value}", json!(name))));
         }
         let started = client.post("/instances", format!("{{{}}}", members.join(",")))?;
-        if !self.wait || is_over(&started) {
+        if !self.wait || has_ended(&started) {
             return show_instance(target.format, &started);
         }
-        let path = format!("/instances/{}", escape(&text(&started["id"])));
-        while !is_over(&client.get(&format!("{path}/result?wait={RESULT_WAIT}"))?) {}
+        let path = format!("/instances/{}", percent_encode(&text(&started["id"])));
+        while !has_ended(&client.get(&format!("{path}/result?wait={RESULT_POLL_WAIT}"))?) {}
         show_instance(target.format, &client.get(&path)?)
     }
 }
 
 /// JSON as it stands on the command line, or in a file that it names.
-fn argument(argument: &str) -> Result<String> {
+fn read_json_argument(argument: &str) -> Result<String> {
     let text = match argument.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(Path::new(path)).with_context(|| path.to_owned())?,
         None => argument.to_owned(),
@@ -74,7 +74,7 @@ fn argument(argument: &str) -> Result<String> {
     Ok(text)
 }
 
-fn is_over(instance: &Value) -> bool {
+fn has_ended(instance: &Value) -> bool {
     instance["status"] != "running"
 }
 
@@ -99,7 +99,7 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
         ])?;
     }
     let failed = instance["status"] == "failed";
-    Ok(if failed { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS })
 }
 
 fn pretty(value: &Value) -> String {
@@ -150,7 +150,7 @@ pub(crate) struct Ps {
     limit: usize,
 }
 
-const PS: &[Column] = &[
+const PS_COLUMNS: &[Column] = &[
     ("INSTANCE", |it| text(&it["id"])),
     ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
     ("STATUS", |it| text(&it["status"])),
@@ -160,7 +160,7 @@ const PS: &[Column] = &[
 ];
 
 impl Ps {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
         let filters = [
             ("definition", self.definition),
@@ -169,16 +169,17 @@ impl Ps {
             ("tag", self.tag),
             ("hasIncident", self.incidents.then(|| "true".to_owned())),
         ];
-        let items = client.list(&query("/instances", &filters), self.limit)?;
-        show::list(target.format, &items, PS)?;
+        let items = client.list(&path_with_query("/instances", &filters), self.limit)?;
+        show::list(target.format, &items, PS_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// A path with the filters that are given.
-pub(super) fn query(path: &str, filters: &[(&str, Option<String>)]) -> String {
+pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) -> String {
     let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let given: Vec<String> = given.map(|(name, it)| format!("{name}={}", escape(it))).collect();
+    let given: Vec<String> =
+        given.map(|(name, it)| format!("{name}={}", percent_encode(it))).collect();
     if given.is_empty() { path.to_owned() } else { format!("{path}?{}", given.join("&")) }
 }
 
@@ -190,8 +191,9 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
-        let instance = Client::new(target)?.get(&format!("/instances/{}", escape(&self.id)))?;
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
+        let instance =
+            Client::new(target)?.get(&format!("/instances/{}", percent_encode(&self.id)))?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -208,9 +210,9 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let body = json!({ "reason": self.reason }).to_string();
-        let path = format!("/instances/{}/cancel", escape(&self.id));
+        let path = format!("/instances/{}/cancel", percent_encode(&self.id));
         let instance = Client::new(target)?.post(&path, body)?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
@@ -230,9 +232,13 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
-        let path = format!("/instances/{}/signals/{}", escape(&self.id), escape(&self.name));
-        let answer = Client::new(target)?.post(&path, argument(&self.payload)?)?;
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
+        let path = format!(
+            "/instances/{}/signals/{}",
+            percent_encode(&self.id),
+            percent_encode(&self.name)
+        );
+        let answer = Client::new(target)?.post(&path, read_json_argument(&self.payload)?)?;
         if target.format == Format::Json {
             show::json(&answer)?;
         }
@@ -253,16 +259,16 @@ pub(crate) struct Logs {
     limit: usize,
 }
 
-const LOGS: &[Column] =
-    &[("AT", |it| text(&it["at"])), ("WHAT", |it| text(&it["type"])), ("ABOUT", about)];
+const LOG_COLUMNS: &[Column] =
+    &[("AT", |it| text(&it["at"])), ("WHAT", |it| text(&it["type"])), ("ABOUT", describe_event)];
 
 impl Logs {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
-        let id = escape(&self.id);
+        let id = percent_encode(&self.id);
         if !self.follow {
             let items = client.list(&format!("/instances/{id}/history"), self.limit)?;
-            show::list(target.format, &items, LOGS)?;
+            show::list(target.format, &items, LOG_COLUMNS)?;
             return Ok(ExitCode::SUCCESS);
         }
         // Somebody who asks for an instance that is not there should hear so at once.
@@ -272,10 +278,11 @@ impl Logs {
             for record in event["records"].as_array().into_iter().flatten() {
                 goes_on &= record["type"] != "ended";
                 if target.format == Format::Json {
-                    show::line(&record.to_string())?;
+                    show::print_line(&record.to_string())?;
                 } else {
-                    let parts = [text(&record["at"]), text(&record["type"]), about(record)];
-                    show::line(&parts.join("  "))?;
+                    let parts =
+                        [text(&record["at"]), text(&record["type"]), describe_event(record)];
+                    show::print_line(&parts.join("  "))?;
                 }
             }
             Ok(goes_on)
@@ -285,7 +292,7 @@ impl Logs {
 }
 
 /// What an entry of a history is about, in one line.
-fn about(entry: &Value) -> String {
+fn describe_event(entry: &Value) -> String {
     let members = ["name", "element", "dueAt", "cause", "code", "message"];
     let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());
     let by = entry["by"]["actor"].as_str().map(|actor| {

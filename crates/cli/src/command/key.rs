@@ -39,15 +39,15 @@ impl Key {
             show::json(&shown)?;
             return Ok(ExitCode::SUCCESS);
         }
-        show::line(&format!("key, shown only now:\n\n  {}\n", key.secret))?;
-        show::line("for the configuration of the server:\n\n  [[auth.keys]]")?;
-        show::line(&format!("  id = \"{}\"\n  sha256 = \"{}\"", key.id, key.sha256))?;
-        show::line(&format!("  role = \"{role}\""))?;
+        show::print_line(&format!("key, shown only now:\n\n  {}\n", key.secret))?;
+        show::print_line("for the configuration of the server:\n\n  [[auth.keys]]")?;
+        show::print_line(&format!("  id = \"{}\"\n  sha256 = \"{}\"", key.id, key.sha256))?;
+        show::print_line(&format!("  role = \"{role}\""))?;
         if let Some(name) = name {
-            show::line(&format!("  name = {name:?}"))?;
+            show::print_line(&format!("  name = {name:?}"))?;
         }
         if let Some(end) = expires_at {
-            show::line(&format!("  expires_at = \"{end}\""))?;
+            show::print_line(&format!("  expires_at = \"{end}\""))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -16,7 +16,7 @@ use super::serve::Serve;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
 use super::time::{Forecast, Incidents, Schedules, Timers, Why};
 use super::validate::Validate;
-use crate::client::Target;
+use crate::client::ServerOptions;
 
 /// What the binary can do.
 #[derive(Debug, clap::Subcommand)]
@@ -78,7 +78,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Runs it to its end.
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         match self {
             Self::Dev(dev) => dev.run(),
             Self::Serve(serve) => serve.run(),

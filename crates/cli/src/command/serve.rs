@@ -22,7 +22,7 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "DB")]
     pub(super) db: Option<Db>,
     /// Time stands still until `POST /clock/advance` moves it; begins at INSTANT, or now
-    #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW)]
+    #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW_ARGUMENT)]
     virtual_clock: Option<ClockStart>,
     /// Start although the clock is behind the time that the store has seen: no timer fires until
     /// it has caught up
@@ -46,7 +46,7 @@ pub(crate) struct ServerFlags {
 }
 
 /// What stands for an instant that is not given.
-const NOW: &str = "now";
+const NOW_ARGUMENT: &str = "now";
 
 /// Where a virtual clock begins.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl FromStr for ClockStart {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        if text == NOW { Ok(Self::Now) } else { Timestamp::parse(text).map(Self::At) }
+        if text == NOW_ARGUMENT { Ok(Self::Now) } else { Timestamp::parse(text).map(Self::At) }
     }
 }
 

@@ -20,7 +20,7 @@ use meantime_store::postgres::PostgresStore;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::serve::ServerFlags;
-use crate::client::{Client, Target};
+use crate::client::{Client, ServerOptions};
 use crate::exit;
 use crate::show;
 
@@ -35,7 +35,7 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let path = file_of(&self.flags.settings(Layers::default())?)?;
+        let path = sqlite_path(&self.flags.settings(Layers::default())?)?;
         must_exist(&path)?;
         // Nothing is drawn where nobody looks.
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
@@ -49,7 +49,7 @@ impl Backup {
         let options = Options::default();
         let copied = SqliteStore::backup_of(&path, &self.to, &options, now, &mut progress)?;
         bar.finish_and_clear();
-        show::line(&format!("{}: {} bytes", self.to.display(), copied.total))?;
+        show::print_line(&format!("{}: {} bytes", self.to.display(), copied.total))?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -74,13 +74,13 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        let by = AuditInfo { actor: user(), reason: self.reason };
+        let by = AuditInfo { actor: current_user(), reason: self.reason };
         let now = SystemClock.now().engine;
         if let Some(from) = &self.from {
-            let path = file_of(&settings)?;
+            let path = sqlite_path(&settings)?;
             must_exist(from)?;
             let restored = SqliteStore::restore(from, &path, &Options::default(), now, &by)?;
-            show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes))?;
+            show::print_line(&format!("{}: {} bytes, paused", path.display(), restored.bytes))?;
         } else {
             if let Db::Sqlite(path) = &settings.db {
                 must_exist(path)?;
@@ -90,9 +90,14 @@ impl Restore {
                 let store = open_unshared_store(&settings).await?;
                 anyhow::Ok(store.mark_restored(now, by).await?)
             })?;
-            show::line(&format!("{}: marked as restored, paused, epoch {epoch}", settings.db))?;
+            show::print_line(&format!(
+                "{}: marked as restored, paused, epoch {epoch}",
+                settings.db
+            ))?;
         }
-        show::line("start a server on it, look at it, then confirm it with `meantime resume`")?;
+        show::print_line(
+            "start a server on it, look at it, then confirm it with `meantime resume`",
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -106,10 +111,10 @@ pub(crate) struct Resume {
 }
 
 impl Resume {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let body = serde_json::json!({ "reason": self.reason }).to_string();
         Client::new(target)?.post("/resume", body)?;
-        show::line("it acts")?;
+        show::print_line("it acts")?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -124,11 +129,11 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        posture(&settings)?;
-        let mut states = States::default();
+        security_check(&settings)?;
+        let mut states = StateCheck::default();
         let found = match &settings.db {
             Db::Memory => {
-                show::line("store: memory; nothing is kept")?;
+                show::print_line("store: memory; nothing is kept")?;
                 return Ok(ExitCode::SUCCESS);
             }
             Db::Sqlite(path) if !path.exists() => None,
@@ -138,59 +143,59 @@ impl Doctor {
                     path,
                     &Options::default(),
                     &mut |definition, instance| {
-                        states.look_at(definition, instance);
+                        states.check(definition, instance);
                     },
                 )?;
                 Some(problems)
             }
             Db::Postgres(url) => {
                 // Pages and the log are the server's business; its own tools look after them.
-                show::line("store: rows are looked at; files and logs are the server's own")?;
+                show::print_line("store: rows are looked at; files and logs are the server's own")?;
                 let options = meantime_store::postgres::Options::new(url);
                 let mut visit = |definition: &DefinitionRow, instance: &InstanceRow| {
-                    states.look_at(definition, instance);
+                    states.check(definition, instance);
                 };
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(PostgresStore::examine(&options, &mut visit))?
             }
         };
         let Some(mut problems) = found else {
-            show::line(&format!("store: {} does not exist yet", settings.db))?;
+            show::print_line(&format!("store: {} does not exist yet", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         };
         problems.extend(states.problems);
         for problem in &problems {
-            show::line(&format!("store: {problem}"))?;
+            show::print_line(&format!("store: {problem}"))?;
         }
         if problems.is_empty() {
-            show::line(&format!("store: {} is sound", settings.db))?;
+            show::print_line(&format!("store: {} is sound", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(ExitCode::from(exit::REFUSED))
+        Ok(ExitCode::from(exit::FAILURE))
     }
 }
 
 /// A definition with the notation that runs it.
-type Runnable = (Arc<dyn Notation>, Stored);
+type LoadedDefinition = (Arc<dyn Notation>, Stored);
 
 /// Live instances whose state their notation cannot decode. Such an instance gets an incident with
 /// its next event; this finds it before.
-struct States {
+struct StateCheck {
     notations: Notations,
     limits: Limits,
-    loaded: BTreeMap<DefinitionId, Option<Runnable>>,
+    loaded: BTreeMap<DefinitionId, Option<LoadedDefinition>>,
     problems: Vec<String>,
 }
 
-impl Default for States {
+impl Default for StateCheck {
     fn default() -> Self {
         let (notations, limits) = (notations(), Limits::default());
         Self { notations, limits, loaded: BTreeMap::new(), problems: Vec::new() }
     }
 }
 
-impl States {
-    fn look_at(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
+impl StateCheck {
+    fn check(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
         // Before its first turn the state is the start.
         if instance.phase == Phase::Starting {
             if instance.start().is_none() {
@@ -212,7 +217,7 @@ impl States {
 }
 
 /// Who can listen in, and who must show a certificate.
-fn encryption(settings: &Settings) -> String {
+fn describe_tls(settings: &Settings) -> String {
     let tls = &settings.tls;
     let Some(cert) = &tls.cert else { return "none; everything is sent in the clear".to_owned() };
     let clients = match (&tls.client_ca, tls.clients) {
@@ -231,11 +236,11 @@ fn encryption(settings: &Settings) -> String {
 }
 
 /// What somebody from outside would find.
-fn posture(settings: &Settings) -> Result<()> {
+fn security_check(settings: &Settings) -> Result<()> {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
-    show::line(&format!("listens on {}: {reach}", settings.listen))?;
-    show::line(&format!("TLS: {}", encryption(settings)))?;
+    show::print_line(&format!("listens on {}: {reach}", settings.listen))?;
+    show::print_line(&format!("TLS: {}", describe_tls(settings)))?;
     let callers = match (settings.auth.is_configured(), settings.insecure) {
         (true, _) => format!(
             "{} keys, tokens {}",
@@ -248,18 +253,18 @@ fn posture(settings: &Settings) -> Result<()> {
         (false, true) => "EVERYBODY is an administrator (insecure)".to_owned(),
         (false, false) => "everybody on this machine is an administrator".to_owned(),
     };
-    show::line(&format!("callers: {callers}"))?;
+    show::print_line(&format!("callers: {callers}"))?;
     let private = if settings.egress.allow.is_empty() {
         "no private network".to_owned()
     } else {
         settings.egress.allow.join(", ")
     };
-    show::line(&format!("outbound calls: public addresses, and {private}"))?;
+    show::print_line(&format!("outbound calls: public addresses, and {private}"))?;
     if settings.clock.is_virtual {
-        show::line("clock: VIRTUAL; nothing fires by itself")?;
+        show::print_line("clock: VIRTUAL; nothing fires by itself")?;
     }
     if settings.store.durability == StoreDurability::Process {
-        show::line("durability: process; a power failure can lose the last commits")?;
+        show::print_line("durability: process; a power failure can lose the last commits")?;
     }
     Ok(())
 }
@@ -277,12 +282,12 @@ impl Migrate {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // Opening a store brings it up to date.
         drop(runtime.block_on(open_store(&settings))?);
-        show::line(&format!("{} has the schema of this release", settings.db))?;
+        show::print_line(&format!("{} has the schema of this release", settings.db))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn file_of(settings: &Settings) -> Result<PathBuf> {
+fn sqlite_path(settings: &Settings) -> Result<PathBuf> {
     match &settings.db {
         Db::Sqlite(path) => Ok(path.clone()),
         other => bail!("{other} is not a file; use the tools of the database"),
@@ -294,6 +299,6 @@ fn must_exist(path: &Path) -> Result<()> {
 }
 
 /// Whoever runs this command.
-fn user() -> String {
+fn current_user() -> String {
     std::env::var("USER").unwrap_or_else(|_| "operator".to_owned())
 }
