@@ -1,4 +1,4 @@
-//! A client of the HTTP API, for commands that talk to a server.
+//! The HTTP client of commands that talk to a server.
 
 use std::time::Duration;
 
@@ -19,27 +19,27 @@ use crate::show::Format;
 
 const API_BASE: &str = "/api/v1";
 
-/// Where commands look for a server unless they are told.
+/// The default of `--url`.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:8088";
 
-/// Which server, as whom, and how answers are shown.
+/// Options of every command that talks to a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerOptions {
-    /// The server
+    /// Address of the server
     #[arg(long, global = true, env = "MEANTIME_URL", default_value = DEFAULT_URL)]
     pub(crate) url: String,
-    /// An API key or a token
+    /// API key or token
     #[arg(long, global = true, env = "MEANTIME_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
-    /// How answers are shown
+    /// Output format
     #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }
 
-/// Why a call has no good answer.
+/// Why a call failed: no connection, or an error response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
-    #[error("{url} cannot be reached: {reason}\n  is a server running? `meantime dev` starts one")]
+    #[error("cannot reach {url}: {reason}\n  is a server running? `meantime dev` starts one")]
     Unreachable { url: String, reason: String },
     #[error("{code}: {detail}")]
     Refused { code: String, detail: String, body: Box<Value> },
@@ -51,7 +51,7 @@ impl ClientError {
     }
 }
 
-/// A client with a runtime of its own.
+/// A blocking client: it owns a tokio runtime.
 pub(crate) struct Client {
     runtime: Runtime,
     http: HyperClient<Dialer, Full<Bytes>>,
@@ -59,7 +59,7 @@ pub(crate) struct Client {
     token: Option<String>,
 }
 
-/// What is sent with a call.
+/// The body of a request.
 pub(crate) enum RequestBody {
     Empty,
     Json(String),
@@ -83,17 +83,17 @@ impl Client {
         self.call(Method::POST, path, RequestBody::Json(body))
     }
 
-    /// A call and the JSON of its answer.
+    /// Sends a request and returns the JSON of the response; an error status is an error.
     pub(crate) fn call(&self, method: Method, path: &str, sent: RequestBody) -> Result<Value> {
         self.runtime.block_on(async {
             let response = self.send(method, path, sent).await?;
             let status = response.status();
-            let body = response.into_body().collect().await.context("the answer broke off")?;
+            let body = response.into_body().collect().await.context("the response was cut off")?;
             let body = body.to_bytes();
             if status.is_success() {
-                // An answer without a body says that all is done.
+                // A success without a body has nothing to report.
                 let text: &[u8] = if body.is_empty() { b"null" } else { &body };
-                return serde_json::from_slice(text).context("the answer cannot be read");
+                return serde_json::from_slice(text).context("the response is not JSON");
             }
             let value: Value = serde_json::from_slice(&body).unwrap_or_default();
             let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
@@ -103,7 +103,7 @@ impl Client {
         })
     }
 
-    /// All entries of a list, page after page, at most so many.
+    /// Reads a list page by page, up to a maximum number of entries.
     pub(crate) fn list(&self, path: &str, max_items: usize) -> Result<Vec<Value>> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
@@ -124,7 +124,7 @@ impl Client {
         }
     }
 
-    /// Follows events; the function says whether to go on.
+    /// Reads server-sent events until the stream ends or the callback returns false.
     pub(crate) fn follow(
         &self,
         path: &str,
@@ -162,7 +162,9 @@ impl Client {
         path: &str,
         sent: RequestBody,
     ) -> Result<Response<Incoming>> {
-        let uri: Uri = format!("{}{API_BASE}{path}", self.url).parse().context("the address")?;
+        let uri: Uri = format!("{}{API_BASE}{path}", self.url)
+            .parse()
+            .context("the address of the server is not valid")?;
         let mut request = Request::builder().method(method).uri(uri).header(ACCEPT, "*/*");
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -191,7 +193,7 @@ impl Client {
     }
 }
 
-/// A text as part of a path or a query.
+/// Percent-encodes a text for a path segment or a query value.
 pub(crate) fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().fold(String::new(), |mut escaped, byte| {
@@ -206,10 +208,10 @@ pub(crate) fn percent_encode(text: &str) -> String {
     })
 }
 
-/// A source with the files it refers to: the media type and the body.
+/// Encodes a source and its files as `multipart/form-data`: content type and body.
 fn multipart(media_type: &str, source: &Source) -> (String, String) {
     let texts = || source.files.iter().map(|it| it.text.as_str()).chain([&*source.text]);
-    // A boundary stands in none of the parts.
+    // The boundary must not occur in any part.
     let mut boundary = "meantime".to_owned();
     while texts().any(|text| text.contains(&boundary)) {
         boundary.push('-');

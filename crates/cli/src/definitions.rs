@@ -1,4 +1,4 @@
-//! Definitions on disk: which files, and in which notation.
+//! Finds and reads definition files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use meantime_server::SourceFormats;
 
 use crate::exit::UsageError;
 
-/// What the names of definitions look like.
+/// The file names of definitions, for error messages.
 const EXPECTED_NAMES: &str = "expected *.flow.js, *.journey.yaml or *.bpmn";
 
-/// A definition on disk.
+/// A definition file with its source and the files that it refers to.
 pub(crate) struct DefinitionFile {
     pub(crate) path: PathBuf,
     pub(crate) notation: &'static str,
@@ -22,8 +22,8 @@ pub(crate) struct DefinitionFile {
     pub(crate) source: Source,
 }
 
-/// A file, or all definitions of a directory and those below it, by name. Files that they refer to
-/// are looked up beside each, then in the catalogues.
+/// Reads a file, or all definitions of a directory tree, sorted by path. Files that they refer to
+/// are looked up beside each definition, then in the catalogs.
 pub(crate) fn find(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFile>> {
     let formats = SourceFormats::default();
     let mut paths = Vec::new();
@@ -38,17 +38,17 @@ pub(crate) fn find(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFi
     paths.into_iter().map(|path| read_definition(path, &formats, catalogs)).collect()
 }
 
-/// The same for a command that needs at least one.
+/// Like [`find`], but finding no definition is a usage error.
 pub(crate) fn find_at_least_one(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFile>> {
     let found = find(path, catalogs)?;
     if found.is_empty() {
-        let text = format!("{}: no definitions there ({EXPECTED_NAMES})", path.display());
+        let text = format!("{}: no definitions found ({EXPECTED_NAMES})", path.display());
         return Err(UsageError(text).into());
     }
     Ok(found)
 }
 
-/// Whether a file is a definition, by its name.
+/// Whether a file name is that of a definition.
 pub(crate) fn is_definition(path: &Path) -> bool {
     SourceFormats::default().notation_of_file(&file_name(path)).is_some()
 }
@@ -86,8 +86,8 @@ fn read_definition(
     Ok(DefinitionFile { path, notation, media_type, source })
 }
 
-/// Files that a journey refers to. One that cannot be read is left out: the journey itself says
-/// that it misses it, and where.
+/// Files that a journey refers to. A file that cannot be read is left out: compiling the journey
+/// reports it with its position.
 fn referenced_files(path: &Path, text: &str, catalogs: &[PathBuf]) -> Vec<SourceFile> {
     let beside = path.parent().unwrap_or(Path::new("."));
     let directories: Vec<&Path> =

@@ -1,9 +1,9 @@
-//! Draws what is wrong with a source: its lines, and marks under them.
+//! Renders diagnostics with the source lines and carets under them.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use meantime_core::{Diagnostic, Position, Severity};
 
-/// A diagnostic with the lines it is about.
+/// Renders a diagnostic with its source lines.
 pub(crate) fn render_diagnostic(
     name: &str,
     source: &str,
@@ -29,8 +29,8 @@ pub(crate) fn render_diagnostic(
     renderer.render(&groups)
 }
 
-/// How wide a place without an end is: a tag as far as its name, else one character; at the end of
-/// the text it is empty.
+/// The width in bytes of a position without an end: an XML tag up to the end of its name, otherwise
+/// one character; zero at the end of the text.
 fn marked_width(rest: &str) -> usize {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '<' | ':' | '_' | '-' | '.');
     match rest.strip_prefix('<') {
@@ -39,7 +39,7 @@ fn marked_width(rest: &str) -> usize {
     }
 }
 
-/// The byte at a position; positions count lines and characters from 1.
+/// The byte offset of a position; lines and columns count from 1.
 fn byte_offset(source: &str, position: Position) -> usize {
     let before = usize::try_from(position.line.saturating_sub(1)).unwrap_or_default();
     let line_start: usize = source.split_inclusive('\n').take(before).map(str::len).sum();

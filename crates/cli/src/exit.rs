@@ -1,21 +1,21 @@
-//! Exit codes: 0 done, 1 refused or failed, 2 wrong usage, or a file or server cannot be reached.
+//! Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be reached.
 
 use std::process::ExitCode;
 
 use crate::client::ClientError;
 
-/// Refused or failed.
+/// Rejected or failed.
 pub(crate) const FAILURE: u8 = 1;
 
 /// Wrong usage, or a file or server cannot be reached.
 pub(crate) const USAGE_OR_IO: u8 = 2;
 
-/// A command was used in a way that cannot be meant.
+/// Wrong usage of a command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
-/// What went wrong and why, each reason once: an error may tell its cause itself.
+/// The message of an error and its causes. A cause that a message already contains is left out.
 pub(crate) fn message_of(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

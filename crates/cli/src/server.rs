@@ -1,4 +1,4 @@
-//! A server from its settings to its end, for `serve` and `dev`.
+//! Runs a server from startup to shutdown, for `serve` and `dev`.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::show;
 
-/// Runs a server until it is told to stop. `prepare` may change settings when the address is known,
-/// `started` is called when it answers.
+/// Runs a server until SIGTERM or Ctrl-C. `prepare` may change the settings once the address is
+/// known; `started` is called when the server answers.
 pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, started: B) -> Result<()>
 where
     P: FnOnce(&mut Settings, SocketAddr),
@@ -32,13 +32,16 @@ where
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     runtime.block_on(async {
-        // First of all: whoever is refused leaves no file behind.
+        // Listen before the store is opened: a server that may not listen creates no file.
         let listening = listen(&settings).await?;
-        prepare(&mut settings, listening.address().context("the address")?);
+        prepare(
+            &mut settings,
+            listening.address().context("cannot read the address of the socket")?,
+        );
         let engine = Engine::start(settings, notations()).await?;
         let app = App::new(&engine);
         let serving = listening.serve(app.clone());
-        let address = serving.address().context("the address")?;
+        let address = serving.address().context("cannot read the address of the socket")?;
         let stop = stop_signal()?;
         tracing::info!(%address, tls = serving.is_secure(), "listening");
         let engine = started(engine, app, address).await?;
@@ -49,7 +52,7 @@ where
     })
 }
 
-/// Comes back when the process is told to end.
+/// Completes on SIGTERM or SIGINT.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -61,11 +64,11 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
     })
 }
 
-/// Begins to log, and to collect traces if there is somebody to send them to.
+/// Initialises logging, and the export of traces if a collector is configured.
 fn init_logging(settings: &Settings) -> Result<Option<TraceExporter>> {
     let LogSettings { format, level } = &settings.log;
     let level: LevelFilter = level.parse().with_context(|| {
-        format!("log.level: {level:?} is none of error, warn, info, debug, trace")
+        format!("log.level: {level:?} is not one of error, warn, info, debug, trace")
     })?;
     let filter = Targets::new()
         .with_default(LevelFilter::WARN)
@@ -77,6 +80,10 @@ fn init_logging(settings: &Settings) -> Result<Option<TraceExporter>> {
         LogFormat::Text => lines.with_ansi(show::colors()).with_filter(filter).boxed(),
     };
     let (spans, collector) = connect_traces(&settings.trace)?.unzip();
-    tracing_subscriber::registry().with(lines).with(spans).try_init().context("the log")?;
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(spans)
+        .try_init()
+        .context("cannot initialise logging")?;
     Ok(collector)
 }

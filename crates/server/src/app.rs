@@ -1,4 +1,4 @@
-//! The API as one value: what every handler needs.
+//! The shared state of the API: what handlers use.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -76,44 +76,44 @@ impl App {
         }))
     }
 
-    /// All routes, with everything in front of them.
+    /// The router with all middleware.
     pub fn router(&self) -> Router {
         route::router(self)
     }
 
-    /// From now on nobody waits: long polls, synchronous starts and followers of events are
-    /// answered with what there is.
+    /// Ends all waits: long polls, synchronous starts and event streams are answered with the current
+    /// state.
     pub fn drain(&self) {
         self.0.draining.send_replace(true);
     }
 
-    /// Whether the server is about to stop.
+    /// Whether [`Self::drain`] was called.
     pub(crate) fn is_draining(&self) -> bool {
         *self.0.draining.borrow()
     }
 
-    /// Comes back when the server is about to stop.
+    /// Completes when the server starts to drain.
     pub(crate) fn drain_started(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut draining = self.0.draining.subscribe();
         async move {
-            // Without a sender there is no server any more.
+            // The sender is dropped only with the server.
             let _ = draining.wait_for(|draining| *draining).await;
         }
     }
 
-    /// Comes back after so long, or when the server is about to stop.
+    /// Completes after the limit, or when the server starts to drain.
     pub(crate) fn timeout_or_drain(
         &self,
         limit: Duration,
     ) -> impl Future<Output = ()> + Send + use<> {
         let drained = self.drain_started();
         async move {
-            // Either way the wait is over.
+            // Both outcomes end the wait.
             let _ = tokio::time::timeout(limit, drained).await;
         }
     }
 
-    /// Where long requests are answered.
+    /// The thread pool of long requests.
     pub(crate) fn background(&self) -> &Arc<BackgroundPool> {
         &self.0.background
     }
@@ -126,22 +126,22 @@ impl App {
         &**self.0.kernel.store()
     }
 
-    /// Runs that live in memory only.
+    /// The kernel of runs that are not stored.
     pub(crate) fn ephemeral(&self) -> &EphemeralKernel {
         &self.0.ephemeral
     }
 
-    /// Requests under way, for the tasks of journeys.
+    /// Inbound requests in progress, for the tasks of journeys.
     pub(crate) fn requests(&self) -> &InboundRequests {
         &self.0.requests
     }
 
-    /// What journeys get from their deployment.
+    /// The settings that journeys read.
     pub(crate) fn journey_settings(&self) -> &meantime_journey::Settings {
         &self.0.journeys
     }
 
-    /// What the surface of journeys knows of all definitions.
+    /// The index of API routes and public definitions.
     pub(crate) fn surface_index(&self) -> &SurfaceIndex {
         &self.0.surface_index
     }

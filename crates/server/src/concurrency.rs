@@ -1,15 +1,15 @@
-//! How many requests are under way at a time, and how many wait.
+//! Limits the number of requests in flight and of waiting requests.
 //!
 //! ```text
-//!   request ─► a place among those under way ──── waits ────► a place again ─► answer
-//!                 │ none: 503                       │
-//!                 │                  a place among those that wait instead;
-//!                 │                  none: 503, before anything was done
-//!   /healthz, /readyz, /metrics: places of their own
+//!   request ─► in-flight permit ──── waits ────► in-flight permit again ─► response
+//!                 │ none: 503          │
+//!                 │          wait permit instead;
+//!                 │          none: 503, before anything was done
+//!   /healthz, /readyz, /metrics: a separate limit
 //! ```
 //!
-//! A request that waits (for a body that comes slowly, for an instance to settle, for tasks, for
-//! events) does nothing, so it takes no place from those that do something.
+//! A request that waits (for a slow body, for an instance to become idle, for tasks, for events)
+//! uses no CPU, so it gives its in-flight permit to others.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,17 +22,17 @@ use crate::app::App;
 use crate::problem::{Problem, ProblemCode};
 use crate::settings::HttpSettings;
 
-/// Requests about the server's health at a time. They are cheap, and few ask.
+/// Maximum number of concurrent health and metrics requests; they are cheap.
 const MAX_HEALTH_REQUESTS: usize = 16;
 
-/// All limits.
+/// The limits on concurrent requests.
 pub(crate) struct ConcurrencyLimit {
     in_flight: Arc<Semaphore>,
     health: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
 
-/// The place of one request. Cheap to clone.
+/// The permit of one request. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct RequestPermit(Arc<PermitState>);
 
@@ -42,7 +42,7 @@ struct PermitState {
     held: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-/// A place among those that wait, for as long as it is held.
+/// The permit of a waiting request, returned when it is dropped.
 pub(crate) struct WaitPermit(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
 
 impl ConcurrencyLimit {
@@ -55,27 +55,24 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A place for a request to a route; none is free when too many are under way.
+    /// Admits a request to a route, unless too many are in flight.
     pub(crate) fn acquire(&self, route: &str) -> Result<RequestPermit, Problem> {
         let pool = if is_about_health(route) { &self.health } else { &self.in_flight };
         let Ok(held) = pool.clone().try_acquire_owned() else {
-            return Err(Problem::new(
-                ProblemCode::TooManyRequests,
-                "too many requests are under way",
-            ));
+            return Err(Problem::new(ProblemCode::TooManyRequests, "too many requests in flight"));
         };
         let (pool, waiting) = (pool.clone(), self.waiting.clone());
         Ok(RequestPermit(Arc::new(PermitState { pool, waiting, held: Mutex::new(Some(held)) })))
     }
 }
 
-/// Whether a route tells how the server stands: it answers also when nothing else does.
+/// Whether a route is for monitoring: these answer under overload, too.
 pub(crate) fn is_about_health(route: &str) -> bool {
     matches!(route, "/healthz" | "/readyz" | "/metrics")
 }
 
 impl RequestPermit {
-    /// Gives the place back while something is waited for.
+    /// Returns the in-flight permit while a future runs, then acquires it again.
     pub(crate) async fn release_while<T>(
         &self,
         wait: impl Future<Output = T>,
@@ -83,17 +80,17 @@ impl RequestPermit {
         let waiting = self.acquire_wait()?;
         drop(self.held().take());
         let found = wait.await;
-        // Nobody closes it.
+        // The semaphore is never closed.
         let again = self.0.pool.clone().acquire_owned().await.ok();
         *self.held() = again;
         drop(waiting);
         Ok(found)
     }
 
-    /// A place among those that wait; none is free when too many do.
+    /// Admits a waiting request, unless too many wait.
     pub(crate) fn acquire_wait(&self) -> Result<WaitPermit, Problem> {
         let waiting = self.0.waiting.clone().try_acquire_owned();
-        let full = |_| Problem::new(ProblemCode::TooManyRequests, "too many requests wait");
+        let full = |_| Problem::new(ProblemCode::TooManyRequests, "too many waiting requests");
         waiting.map(WaitPermit).map_err(full)
     }
 
@@ -107,7 +104,7 @@ impl FromRequestParts<App> for RequestPermit {
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Problem> {
         let permit = parts.extensions.get().cloned();
-        permit.ok_or_else(|| Problem::new(ProblemCode::Internal, "a request without a place"))
+        permit.ok_or_else(|| Problem::new(ProblemCode::Internal, "a request without a permit"))
     }
 }
 
@@ -128,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn a_waiting_request_gives_its_permit_to_others() {
         let limit = limit(1, 1);
-        let first = limit.acquire("/a").expect("a place");
+        let first = limit.acquire("/a").expect("a permit");
         assert!(limit.acquire("/b").is_err());
         let (woken, wakes) = tokio::sync::oneshot::channel::<()>();
         let mut waits = Box::pin({
@@ -139,10 +136,10 @@ mod tests {
         let second = limit.acquire("/b").expect("the first waits");
         assert!(second.release_while(async {}).await.is_err(), "only one may wait");
         woken.send(()).expect("it waits");
-        assert!(waits.as_mut().now_or_never().is_none(), "its place is taken");
+        assert!(waits.as_mut().now_or_never().is_none(), "its permit is taken");
         drop(second);
         assert!(waits.await.is_ok());
-        assert!(limit.acquire("/c").is_err(), "it has its place again");
+        assert!(limit.acquire("/c").is_err(), "it has its permit again");
         drop(first);
         assert!(limit.acquire("/c").is_ok());
     }

@@ -1,7 +1,7 @@
-//! How many connections there are at a time, altogether and from one address.
+//! Limits the number of connections, in total and per address.
 //!
-//! Beyond the limit a few more are taken that hear nothing but how the server stands: whoever
-//! watches it is answered when nobody else is, and others are told to come back.
+//! A few reserved connections beyond the limit serve only health and metrics requests, so that
+//! monitoring works under overload; other requests on them get 503.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,10 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::rate_limit::subscriber_network;
 use crate::settings::HttpSettings;
 
-/// Connections beyond the limit.
+/// Reserved connections beyond the limit.
 const RESERVED_CONNECTIONS: usize = 32;
 
-/// All connections.
+/// The limit on connections.
 pub(crate) struct ConnectionLimit {
     all: Arc<Semaphore>,
     reserved: Arc<Semaphore>,
@@ -23,9 +23,9 @@ pub(crate) struct ConnectionLimit {
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-/// One connection; it counts until this is dropped.
+/// The permit of one connection, returned when it is dropped.
 pub(crate) struct ConnectionPermit {
-    /// Whether it is one of those beyond the limit.
+    /// Whether it is a reserved connection.
     pub(crate) is_reserved: bool,
     _permit: OwnedSemaphorePermit,
     _address: Option<AddressCount>,
@@ -41,7 +41,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// One more connection, if there is room for it.
+    /// Admits a connection, if the limits allow it.
     pub(crate) fn acquire(&self, address: IpAddr) -> Option<ConnectionPermit> {
         if let Some(address_count) = self.count_address(subscriber_network(address))
             && let Ok(permit) = self.all.clone().try_acquire_owned()
@@ -67,7 +67,7 @@ impl ConnectionLimit {
     }
 }
 
-/// A connection that counts for its address.
+/// Counts a connection for its address until it is dropped.
 struct AddressCount {
     address: IpAddr,
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,

@@ -1,4 +1,4 @@
-//! Deployed versions by their number, as readers need them: what never changes is kept.
+//! Cache of compiled definitions by id. A deployed version never changes, so entries never expire.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,13 +10,13 @@ use meantime_kernel::store::DefinitionFilter;
 
 use crate::problem::Problem;
 
-/// Versions that were looked at.
+/// The cache.
 pub(crate) struct DefinitionCache {
     kernel: Kernel,
     cached: RwLock<BTreeMap<DefinitionId, Arc<CachedDefinition>>>,
 }
 
-/// A version.
+/// A deployed version with its compiled form.
 pub(crate) struct CachedDefinition {
     pub(crate) name: String,
     pub(crate) version: u32,
@@ -25,7 +25,7 @@ pub(crate) struct CachedDefinition {
 }
 
 impl CachedDefinition {
-    /// What people may see of a state; nothing when this release cannot read the definition.
+    /// The view of a state; empty if this release cannot read the definition.
     pub(crate) fn inspect(&self, state: &State) -> View {
         let view = |(notation, definition): &(Arc<dyn Notation>, Arc<Definition>)| {
             notation.inspect(definition, state)
@@ -33,7 +33,7 @@ impl CachedDefinition {
         self.compiled.as_ref().map(view).unwrap_or_default()
     }
 
-    /// Its notation and its compiled form.
+    /// The notation and the compiled definition; none if this release cannot read it.
     pub(crate) fn compiled(&self) -> Option<(&dyn Notation, &Definition)> {
         self.compiled.as_ref().map(|(notation, definition)| (&**notation, &**definition))
     }
@@ -44,7 +44,7 @@ impl DefinitionCache {
         Self { kernel, cached: RwLock::new(BTreeMap::new()) }
     }
 
-    /// A version by its number.
+    /// The version with this id.
     pub(crate) async fn get(&self, id: DefinitionId) -> Result<Arc<CachedDefinition>, Error> {
         let cached = self.cached.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
         if let Some(entry) = cached {
@@ -59,7 +59,7 @@ impl DefinitionCache {
                 notation: row.notation,
                 compiled,
             },
-            // Instances outlive nothing they run; this is for damaged stores.
+            // A definition is kept while instances run it, so only a damaged store lacks it.
             None => CachedDefinition {
                 name: String::new(),
                 version: 0,
@@ -72,7 +72,7 @@ impl DefinitionCache {
         Ok(entry)
     }
 
-    /// The numbers of versions by name, notation or both.
+    /// The ids of all versions with this name and notation.
     pub(crate) async fn find_ids(
         &self,
         name: Option<String>,

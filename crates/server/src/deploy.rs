@@ -1,5 +1,5 @@
-//! Deploying through the server: the checks of the kernel, and that no API answers at the path of
-//! another one. The kernel does not know paths, so whoever deploys beside HTTP comes here, too.
+//! Deployment: the checks of the kernel, and that no two APIs have the same path. The kernel does not
+//! know paths, so `meantime dev` deploys through this module, too.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use meantime_kernel::driver::DeployError;
 use crate::app::App;
 
 impl App {
-    /// Compiles a source and deploys its definitions, all or nothing. Gives back the versions and
-    /// the warnings.
+    /// Compiles a source and deploys its definitions, all or nothing. Returns the versions and the
+    /// warnings.
     ///
     /// # Errors
     ///
@@ -33,8 +33,8 @@ impl App {
         Ok((deployed, warnings))
     }
 
-    /// Does everything that a deployment does, except deploying: a dry run refuses what a
-    /// deployment would refuse.
+    /// Performs all checks of a deployment without deploying, so that a dry run rejects exactly what
+    /// a deployment would reject.
     pub(crate) async fn validate(
         &self,
         notation: &str,

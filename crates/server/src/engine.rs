@@ -1,4 +1,4 @@
-//! The composition root: store, notations, clock, outbound calls and kernel become one engine.
+//! The composition root: builds an engine from store, notations, clock, connectors and kernel.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::connector::Connectors;
 use crate::journey::{self, EphemeralKernel, InboundRequests};
 use crate::settings::{Db, Settings, StoreDurability};
 
-/// Why an engine does not start.
+/// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store cannot be opened.
     #[error("{db}: {source}")]
     Store {
-        /// Which.
+        /// The store, without its password.
         db: String,
-        /// Why.
+        /// The error of the store.
         #[source]
         source: meantime_kernel::store::Error,
     },
-    /// A setting makes no sense.
+    /// A setting is not valid.
     #[error("{0}")]
     Setting(String),
 }
 
-/// Which notation reads which media type, and which file.
+/// Maps media types and file names to notations.
 #[derive(Debug, Clone)]
 pub struct SourceFormats(Vec<SourceFormat>);
 
@@ -65,34 +65,34 @@ impl Default for SourceFormats {
 }
 
 impl SourceFormats {
-    /// One more notation, for tests.
+    /// Adds a notation, for tests.
     #[must_use]
     pub fn with(mut self, notation: &'static str, media_types: &'static [&'static str]) -> Self {
         self.0.push(SourceFormat { notation, media_types, suffixes: &[] });
         self
     }
 
-    /// The notation that reads a media type.
+    /// The notation of a media type.
     pub fn notation(&self, media_type: &str) -> Option<&'static str> {
         let reads = |format: &&SourceFormat| format.media_types.contains(&media_type);
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
-    /// The notation that reads a file, by its name.
+    /// The notation of a file, by its name.
     pub fn notation_of_file(&self, name: &str) -> Option<&'static str> {
         let reads =
             |format: &&SourceFormat| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
-    /// The media type to send a file with, by its name.
+    /// The media type of a file, by its name.
     pub fn media_type_of_file(&self, name: &str) -> Option<&'static str> {
         let notation = self.notation_of_file(name)?;
         let format = self.0.iter().find(|format| format.notation == notation)?;
         format.media_types.first().copied()
     }
 
-    /// Every media type, for messages.
+    /// All media types, for error messages.
     pub(crate) fn media_types(&self) -> Vec<&'static str> {
         self.0.iter().flat_map(|format| format.media_types).copied().collect()
     }
@@ -109,13 +109,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the store and begins. Needs a tokio runtime.
+    /// Opens the store and starts the engine. Needs a tokio runtime.
     pub async fn start(settings: Settings, notations: Notations) -> Result<Self, StartError> {
         let store = open_store(&settings).await?;
         Self::start_on(store, settings, notations, SourceFormats::default()).await
     }
 
-    /// Begins on a store that is open.
+    /// Starts the engine on an open store.
     pub async fn start_on(
         store: Arc<dyn Store>,
         settings: Settings,
@@ -163,39 +163,39 @@ impl Engine {
         &self.kernel
     }
 
-    /// The settings it runs with.
+    /// The effective settings.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
-    /// Which notation reads what.
+    /// The source formats.
     pub fn formats(&self) -> &SourceFormats {
         &self.formats
     }
 
-    /// Runs that live in memory only.
+    /// The kernel of runs that are not stored.
     pub(crate) fn ephemeral(&self) -> &EphemeralKernel {
         &self.ephemeral
     }
 
-    /// Requests under way.
+    /// Inbound requests in progress.
     pub(crate) fn requests(&self) -> &InboundRequests {
         &self.requests
     }
 
-    /// What journeys get from their deployment.
+    /// The settings that journeys read.
     pub(crate) fn journeys(&self) -> &Arc<meantime_journey::Settings> {
         &self.journeys
     }
 
-    /// Finishes what is under way and stops.
+    /// Finishes running work and stops.
     pub async fn stop(&self) {
         self.ephemeral.stop().await;
         self.kernel.stop().await;
     }
 }
 
-/// Opens the store that the settings name, with the schema of this release.
+/// Opens the configured store and migrates it to the schema of this release.
 pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
     let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
     match &settings.db {
@@ -211,7 +211,7 @@ pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartErro
     }
 }
 
-/// The same for one process only: if another one uses the store, it is refused.
+/// Opens the store exclusively; fails if another process uses it.
 pub async fn open_unshared_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
     let Db::Postgres(url) = &settings.db else { return open_store(settings).await };
     let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
@@ -231,7 +231,7 @@ fn sqlite_options(settings: &Settings) -> Options {
 
 fn postgres_options(settings: &Settings, url: &str) -> postgres::Options {
     postgres::Options {
-        // Each node would have a virtual clock of its own.
+        // Nodes that share a store must agree on the time, and a virtual clock is local to a process.
         shared: !settings.clock.is_virtual,
         writers: settings.store.writers,
         readers: settings.store.readers,

@@ -1,18 +1,18 @@
-//! The pages about error codes, for `/docs`: what happened, why, and what to do.
+//! The error code pages of `docs/errors`, rendered on `/docs`.
 
-/// Codes and the text of their pages, by code.
+/// Error codes and their Markdown pages, sorted by code.
 pub(crate) const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/error_pages.rs"));
 
-/// The page that stands for codes that definitions and workers choose themselves.
+/// The page for codes that definitions and workers choose.
 const FALLBACK_CODE: &str = "refused";
 
-/// Where a code is explained.
+/// The link to the page of a code.
 pub(crate) fn page_link(code: &str) -> String {
     let is_known = PAGES.iter().any(|(known, _)| *known == code);
     format!("/docs#error-{}", if is_known { code } else { FALLBACK_CODE })
 }
 
-/// The text of a page as HTML, without its title.
+/// Renders a page as HTML, without its title.
 pub(crate) fn render_html(page: &str) -> String {
     let mut html: Vec<String> = Vec::new();
     let mut paragraph: Vec<&str> = Vec::new();
@@ -37,8 +37,8 @@ pub(crate) fn render_html(page: &str) -> String {
     html.concat()
 }
 
-/// Marks within a paragraph: `code`, **strong** and links, of which the name stays: where they
-/// lead to is not on this server.
+/// Renders `code` and **strong**. Links become their text, because their targets are not on this
+/// server.
 fn render_inline(text: &str) -> String {
     let text = strip_links(text);
     let mut html: Vec<String> = Vec::new();
@@ -78,7 +78,7 @@ fn strip_links(text: &str) -> String {
     plain + rest
 }
 
-/// Text that cannot become markup.
+/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

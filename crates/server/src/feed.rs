@@ -1,13 +1,13 @@
-//! Everything that happens, for those who follow it.
+//! The live feed of history rows for event streams.
 //!
 //! ```text
-//!   kernel ── "there is more" ──► one reader ── rows ──► every follower
-//!                                     │
-//!                                   store        a follower that comes late, or is slow, reads
-//!                                                the store itself until it has caught up
+//!   kernel ── new history ──► one reader ── rows ──► every subscriber
+//!                                 │
+//!                               store        a late or slow subscriber reads the store itself
+//!                                            until it has caught up
 //! ```
 //!
-//! However many follow, a row is read once. Nobody following means nobody reading.
+//! Each row is read once for all subscribers, and not at all without subscribers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,16 +20,16 @@ use tokio::sync::{broadcast, watch};
 
 use crate::problem::Problem;
 
-/// Rows read at a time.
+/// Rows read from the store at a time.
 const PAGE_ROWS: usize = 500;
 
-/// How far a follower may fall behind before it reads the store itself.
+/// How many rows a subscriber may lag behind before it reads the store itself.
 const MAX_LAG_ROWS: usize = 4_096;
 
-/// Instances whose definition is remembered.
+/// Maximum number of cached definition ids of instances.
 const MAX_CACHED_DEFINITIONS: usize = 50_000;
 
-/// The source of what followers hear.
+/// The feed.
 pub(crate) struct HistoryFeed {
     kernel: Kernel,
     rows: broadcast::Sender<Arc<HistoryRow>>,
@@ -37,7 +37,7 @@ pub(crate) struct HistoryFeed {
 }
 
 impl HistoryFeed {
-    /// Begins to listen. Needs a tokio runtime.
+    /// Starts the reader. Needs a tokio runtime.
     pub(crate) fn start(kernel: &Kernel) -> Self {
         let rows = broadcast::Sender::new(MAX_LAG_ROWS);
         tokio::spawn(broadcast_history(
@@ -48,8 +48,8 @@ impl HistoryFeed {
         Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The definition that an instance runs; none when the instance is gone. Asked once for each
-    /// instance, not once for each row and follower.
+    /// The definition of an instance; none if the instance was deleted. Cached, because every row and
+    /// subscriber asks for it.
     pub(crate) async fn definition_of(
         &self,
         instance: InstanceId,
@@ -68,7 +68,7 @@ impl HistoryFeed {
         Ok(definition)
     }
 
-    /// Follows from a place on; from now on when there is none.
+    /// Subscribes to rows after a sequence number, or to new rows.
     pub(crate) fn subscribe(&self, after: Option<u64>) -> FeedSubscriber {
         let live = self.rows.subscribe();
         let seen = after.unwrap_or_else(|| *self.kernel.history().borrow());
@@ -76,8 +76,8 @@ impl HistoryFeed {
     }
 }
 
-/// Reads what is new. It holds the store only while it reads: once the engine has stopped, somebody
-/// else may open it.
+/// Reads new rows and broadcasts them. It holds the store only while it reads, so that the store can
+/// be closed and opened again after the engine has stopped.
 async fn broadcast_history(
     mut history: watch::Receiver<u64>,
     store: Weak<dyn Store>,
@@ -91,24 +91,24 @@ async fn broadcast_history(
             continue;
         }
         let Some(store) = store.upgrade() else { return };
-        // A store that is away is asked again when something more has happened.
+        // After a store error, reading continues with the next notification.
         while let Ok(page) = store.history_since(seen, PAGE_ROWS).await {
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in page {
-                // Nobody may be listening any more.
+                // Fails only if the last subscriber has gone.
                 let _ = rows.send(Arc::new(row));
             }
         }
     }
 }
 
-/// One who follows.
+/// A subscriber of the feed.
 pub(crate) struct FeedSubscriber {
     kernel: Kernel,
     live: broadcast::Receiver<Arc<HistoryRow>>,
     seen: u64,
-    /// Rows that were read from the store and not yet told, newest first.
+    /// Rows read from the store and not yet returned, newest first.
     read: Vec<HistoryRow>,
     behind: bool,
 }

@@ -1,13 +1,13 @@
-//! The server: the engine behind HTTP.
+//! The server: the HTTP API of the engine.
 //!
 //! ```text
-//!   connection ─► serve (limits) ─► guard (who, how often) ─► route/<resource> ─► kernel
-//!                                                              wire (JSON)          │
-//!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────────┘
+//!   connection ─► serve (limits) ─► auth (caller, rate) ─► route/<resource> ─► kernel
+//!                                                           wire (JSON)         │
+//!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────┘
 //! ```
 //!
-//! [`Engine`] puts store, notations, kernel and outbound calls together; [`App`] is the API on top
-//! of it; [`serve`] owns the sockets. Wire types are here and nowhere else.
+//! [`Engine`] combines store, notations, kernel and outbound calls; [`App`] is the API on top of it;
+//! [`serve`] owns the sockets. Wire types are defined here and nowhere else.
 
 mod app;
 mod audit;

@@ -1,8 +1,7 @@
-//! Starts that are refused before anything is spent on them.
+//! Rejects starts early under overload.
 //!
-//! While the engine is behind, most of what comes is refused, and every refusal takes time from
-//! what was accepted. So it is decided by the first line of a request: nobody is identified, no
-//! body is read, no route is looked up.
+//! Under overload most starts are rejected, and every rejection takes CPU time from accepted work. So
+//! the decision uses only the request line, before authentication, routing and reading the body.
 
 use std::sync::LazyLock;
 
@@ -15,16 +14,16 @@ use meantime_kernel::command::Error;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// What starts something, by its path.
+/// A route that starts a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartRoute {
-    /// An instance, by any notation.
+    /// Starts an instance.
     Instance(&'static str),
-    /// A run in memory.
+    /// Starts a run in memory.
     Api(&'static str),
 }
 
-/// The answer to a start for which there is no room.
+/// The 503 response to a start that the engine would reject; none for other requests.
 pub(crate) fn reject_early(app: &App, method: &Method, path: &str) -> Option<Response> {
     let start = start_route(method, path)?;
     let (route, room) = match start {
@@ -37,7 +36,7 @@ pub(crate) fn reject_early(app: &App, method: &Method, path: &str) -> Option<Res
     Some(response)
 }
 
-/// The answer, written once: at several times the load most answers are this one.
+/// The response, built once: under heavy overload most responses are this one.
 static OVERLOADED_RESPONSE: LazyLock<PrebuiltResponse> = LazyLock::new(|| {
     let (status, headers, body) = Problem::from(Error::Overloaded).into_parts();
     PrebuiltResponse { status, headers, body: body.into() }

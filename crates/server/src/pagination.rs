@@ -1,4 +1,4 @@
-//! Pages of lists: how many, and after what.
+//! Cursor pagination of lists.
 
 use std::str::FromStr;
 
@@ -8,10 +8,12 @@ use utoipa::ToSchema;
 use crate::problem::{Problem, ProblemCode};
 use crate::wire::Page;
 
+/// Entries of a page by default.
 const DEFAULT_LIMIT: usize = 50;
+/// Maximum number of entries of a page.
 const MAX_LIMIT: usize = 1_000;
 
-/// How many entries to show: 50 unless asked otherwise, at most 1,000.
+/// The page size: 50 by default, clamped to 1,000.
 pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
     match asked {
         None => Ok(DEFAULT_LIMIT),
@@ -20,17 +22,17 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
     }
 }
 
-/// What a store is asked for: one more than is shown, to know whether something follows.
+/// The page to request from the store: one row more than shown, to know whether another page follows.
 pub(crate) fn store_page<K: Copy>(after: Option<K>, limit: usize) -> StorePage<K> {
     StorePage { after, limit: limit + 1 }
 }
 
-/// Reads a cursor that is the text of a key.
+/// Parses a cursor that is the text of a key.
 pub(crate) fn parse_cursor<K: FromStr>(text: Option<&str>) -> Result<Option<K>, Problem> {
     read_cursor(text, |text| text.parse().ok())
 }
 
-/// Reads a cursor.
+/// Parses a cursor with a function.
 pub(crate) fn read_cursor<K>(
     text: Option<&str>,
     read: impl FnOnce(&str) -> Option<K>,
@@ -41,7 +43,7 @@ pub(crate) fn read_cursor<K>(
     text.map(|text| read(text).ok_or_else(|| bad(text))).transpose()
 }
 
-/// A page of what a store gave for [`store_page`].
+/// Converts the rows of [`store_page`] to a page.
 pub(crate) fn to_page<R, T: ToSchema + for<'a> From<&'a R>>(
     mut rows: Vec<R>,
     limit: usize,

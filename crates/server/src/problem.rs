@@ -1,4 +1,4 @@
-//! What goes wrong with a request, as RFC 9457 problem details with a stable `code`.
+//! Error responses: RFC 9457 problem details with a stable `code`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use crate::wire::Diagnostic;
 /// The media type of problems.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// How long a client should wait before it tries again, in seconds.
+/// The default `Retry-After`, in seconds.
 const RETRY_AFTER_S: u64 = 1;
 
-/// What the server itself refuses, before the engine is asked.
+/// Errors that the server detects itself, without the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemCode {
     NotFound,
@@ -54,7 +54,7 @@ pub(crate) enum ProblemCode {
 }
 
 impl ProblemCode {
-    /// Every reason, for the test of their pages.
+    /// All codes, for the test of the error pages.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 23] = [
         Self::NotFound,
@@ -139,7 +139,7 @@ impl ProblemCode {
     }
 }
 
-/// An error answer.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -147,35 +147,35 @@ pub(crate) struct Problem {
     body: Box<ProblemBody>,
 }
 
-/// The body of an error answer (RFC 9457).
+/// The body of an error response (RFC 9457).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// Where the code is explained.
+    /// Link to the explanation of the code.
     #[serde(rename = "type")]
     kind: String,
-    /// The name of the HTTP status.
+    /// The reason phrase of the HTTP status.
     title: Cow<'static, str>,
     /// The HTTP status.
     status: u16,
-    /// The stable code: what programs should look at.
+    /// The stable code, for programs.
     code: Cow<'static, str>,
     /// What happened, for people.
     detail: String,
-    /// What is wrong with a definition.
+    /// The diagnostics of a rejected definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<Diagnostic>,
-    /// What a definition says about the input that it refused.
+    /// Details from the definition that rejected the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     problem: Option<Json>,
-    /// The instance that has the business key.
+    /// Id of the instance that has the business key.
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<String>,
 }
 
 impl Problem {
-    /// A problem that the server itself found.
+    /// A problem that the server detected itself.
     pub(crate) fn new(reason: ProblemCode, detail: impl Into<String>) -> Self {
         let mut problem = Self::with_code(reason.status(), reason.code(), detail);
         if matches!(reason, ProblemCode::RateLimited | ProblemCode::TooManyRequests) {
@@ -204,19 +204,19 @@ impl Problem {
         Self { status, retry_after: None, body: Box::new(body) }
     }
 
-    /// With what is wrong with a definition.
+    /// Adds diagnostics.
     pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.body.diagnostics = diagnostics;
         self
     }
 
-    /// To be tried again after so many seconds.
+    /// Sets `Retry-After` in seconds.
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The same problem, of something that a path names: then it is not there.
+    /// Changes the status to 404, for an invalid id in the path.
     pub(crate) fn into_not_found(mut self) -> Self {
         self.status = StatusCode::NOT_FOUND;
         self.body.status = self.status.as_u16();
@@ -238,9 +238,9 @@ impl Problem {
 }
 
 impl Problem {
-    /// Status, headers and body of the answer.
+    /// Status, headers and body of the response.
     pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
-        // The details hold nothing that could fail to become JSON.
+        // Serialising the body cannot fail: it has only string keys.
         let body = serde_json::to_vec(&self.body).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
@@ -286,7 +286,7 @@ impl From<Error> for Problem {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::BAD_REQUEST,
             Error::Refused { .. } => return Self::refused(error),
-            // Asking again does not help.
+            // Retrying does not help, so no 503.
             Error::Store { code: "store_row_damaged", .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
@@ -302,7 +302,7 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// A definition's own refusal keeps its own code.
+    /// A rejection by a definition keeps the code of the definition.
     fn refused(error: Error) -> Self {
         let detail = error.to_string();
         let Error::Refused { code, problem } = error else {
@@ -322,7 +322,7 @@ impl Problem {
     }
 }
 
-/// What does not match a schema, in one sentence.
+/// Schema mismatches in one sentence.
 fn schema_mismatches(problem: &Json) -> Option<String> {
     let found: Vec<BTreeMap<String, String>> = problem.read().ok()?;
     let tell = |it: &BTreeMap<String, String>| match (it.get("pointer"), it.get("message")) {

@@ -1,7 +1,7 @@
-//! How often somebody may call.
+//! Rate limits per caller and for failed authentication.
 //!
-//! A bucket fills at a steady rate and each request takes a token out; an empty one refuses. What
-//! is refused costs nothing further, and says when there is a token again.
+//! Token buckets: a bucket fills at a steady rate and each request takes a token. Without a token the
+//! request is rejected, with the time until the next one as `Retry-After`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,14 +15,14 @@ use crate::auth::Caller;
 use crate::problem::{Problem, ProblemCode};
 use crate::settings::{RateSettings, Settings};
 
-/// How many callers are remembered; beyond that, those who have not called for longest go.
+/// Maximum number of buckets; beyond that, the least recently used are evicted.
 const MAX_BUCKETS: usize = 100_000;
 
-/// Where a request comes from; put there by the server.
+/// The peer address of a request, set when the connection is accepted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerAddress(pub(crate) SocketAddr);
 
-/// All limits on how often callers may call.
+/// All rate limits.
 pub(crate) struct RateLimiter {
     watch: Stopwatch,
     failures: TokenBuckets<(Option<Arc<str>>, IpAddr)>,
@@ -46,8 +46,8 @@ impl RateLimiter {
         }
     }
 
-    /// Somebody presented wrong credentials. Counted by the key they name, if there is one of that
-    /// id, and by where they are: who has a good key is not asked, wherever others fail.
+    /// Counts a failed authentication per key id, if that key exists, and network. Callers with a valid
+    /// key never get here, so others cannot lock them out.
     pub(crate) fn record_auth_failure(
         &self,
         key: Option<Arc<str>>,
@@ -63,8 +63,8 @@ impl RateLimiter {
         }
     }
 
-    /// One more request of a caller. A key has one bucket wherever it is used; without keys each
-    /// address has its own.
+    /// Counts a request of a caller. A key has one bucket for all addresses; anonymous callers have
+    /// one per network.
     pub(crate) fn check_rate(&self, caller: &Caller, request: &Request) -> Result<(), Problem> {
         let Some(buckets) = &self.requests else { return Ok(()) };
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -77,18 +77,18 @@ impl RateLimiter {
     }
 }
 
-/// Whole seconds, as the header wants them: never too early.
+/// Rounds up to whole seconds for `Retry-After`.
 fn retry_after_seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
-/// Where a request comes from.
+/// The network that a request comes from.
 fn client_network(request: &Request) -> IpAddr {
     let peer = request.extensions().get::<PeerAddress>();
     peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| subscriber_network(peer.0.ip()))
 }
 
-/// The address, or the network that one subscriber has: in IPv6 everybody has many addresses.
+/// The address; for IPv6 its /64 network, because one subscriber has many addresses.
 pub(crate) fn subscriber_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -99,7 +99,7 @@ pub(crate) fn subscriber_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Token buckets by caller. A caller without one has a full one.
+/// Token buckets by caller. A caller without a bucket has a full one.
 struct TokenBuckets<K> {
     per_ms: f64,
     most: f64,
@@ -117,7 +117,7 @@ impl<K: Ord> TokenBuckets<K> {
         Self { per_ms, most, by_caller: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Takes a token out; without one, says when there will be one.
+    /// Takes a token; the error is the time until the next one.
     fn try_take(&self, caller: K, now: Duration) -> Result<(), Duration> {
         let mut buckets = self.by_caller.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MAX_BUCKETS {
@@ -135,8 +135,8 @@ impl<K: Ord> TokenBuckets<K> {
         Err(Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or(Duration::from_hours(1)))
     }
 
-    /// Full buckets are like none. If that is not enough, the half goes that was used least lately,
-    /// so that this is seldom done.
+    /// Removes full buckets, which mean the same as none. If that is not enough, removes the least
+    /// recently used half, so that eviction runs rarely.
     fn evict(&self, buckets: &mut BTreeMap<K, TokenBucket>, now: Duration) {
         buckets.retain(|_, bucket| self.tokens_at(*bucket, now) < self.most);
         if buckets.len() > MAX_BUCKETS / 2 {

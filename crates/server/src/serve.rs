@@ -1,10 +1,9 @@
-//! The sockets: who may connect, how slowly they may speak, and how everything ends.
+//! The sockets: accepts connections, applies limits and timeouts, shuts down gracefully.
 //!
 //! ```text
-//!   accept ─► place among the connections ─► TLS, if configured ─► HTTP/1.1 with limits on head,
-//!     ▲                                                            time and idleness ─► router
-//!     │                                                              │
-//!   stop: no new connections, no new requests on old ones, nobody waits, then the engine stops
+//!   accept ─► connection permit ─► TLS, if configured ─► HTTP/1.1 with limits on head, time and
+//!                                                        idle connections ─► router
+//!   stop: no new connections, no new requests on open ones, all waits end, then the engine stops
 //! ```
 
 use std::convert::Infallible;
@@ -38,64 +37,66 @@ use crate::rate_limit::PeerAddress;
 use crate::settings::{HttpSettings, Settings};
 use crate::tls::{ClientCertificate, Tls, TlsError};
 
-/// How long a connection beyond the limit may take to ask.
+/// Time limit for the request head on a reserved connection.
 const RESERVED_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A server that listens and has not begun to answer.
+/// A server that is bound to its address and does not serve yet.
 pub struct BoundServer {
     listener: TcpListener,
     app: App,
     tls: Option<Tls>,
 }
 
-/// Why a server does not listen.
+/// Why a server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Everybody could do everything.
+    /// Unauthenticated remote access is not allowed.
     #[error(
         "{0} can be reached from other machines and no credentials are configured; listen on \
-         127.0.0.1, configure `auth`, or say --insecure"
+         127.0.0.1, configure `auth`, or pass --insecure"
     )]
     Open(SocketAddr),
-    /// Its certificates cannot be used.
+    /// The TLS certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Io {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the socket.
         #[source]
         source: io::Error,
     },
 }
 
-/// An address that is taken. Nothing else has happened yet.
+/// A bound address, before the engine is started.
 pub struct BoundListener {
     listener: TcpListener,
     tls: Option<Tls>,
 }
 
 impl BoundListener {
-    /// Which address.
+    /// The bound address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves an engine there.
+    /// Combines the listener with an engine.
     pub fn serve(self, app: App) -> BoundServer {
         BoundServer { listener: self.listener, app, tls: self.tls }
     }
 }
 
-/// Begins to listen. Without credentials only this machine is served, unless told otherwise.
+/// Binds the configured address. Without authentication only loopback addresses are allowed, unless
+/// `insecure` is set.
 pub async fn serve(app: App) -> Result<BoundServer, ListenError> {
     let listening = listen(app.settings()).await?;
     Ok(listening.serve(app))
 }
 
-/// Takes the address, before anything is made on disk: a server that is refused leaves no trace.
+/// Binds the address before the store is created, so that a server that may not listen leaves no
+/// files.
 pub async fn listen(settings: &Settings) -> Result<BoundListener, ListenError> {
     let address = settings.listen;
     if !is_authenticated_or_local(settings) {
@@ -112,17 +113,17 @@ fn is_authenticated_or_local(settings: &Settings) -> bool {
 }
 
 impl BoundServer {
-    /// The address it listens on: the port is known even when any was asked for.
+    /// The bound address, with the actual port if port 0 was configured.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     pub fn is_secure(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Answers until the future is over, then finishes what is under way.
+    /// Serves until `stop` completes, then finishes the requests in flight.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls } = self;
         let http = app.settings().http.clone();
@@ -138,7 +139,7 @@ impl BoundServer {
             };
             let Some((stream, peer)) = accepted else { continue };
             let Some(permit) = connections.acquire(peer.ip()) else {
-                // Closing at once is the cheapest way to say that there is no room.
+                // Closing the socket is the cheapest rejection.
                 continue;
             };
             let connection = Connection { peer, permit, certificate: None };
@@ -148,22 +149,22 @@ impl BoundServer {
         server.app.drain();
         let drained = tokio::time::timeout(http.drain_timeout.into(), open.shutdown()).await;
         if drained.is_err() {
-            tracing::warn!("connections that did not end in time were closed");
+            tracing::warn!("connections were closed after the drain timeout");
         }
     }
 }
 
-/// What every connection needs.
+/// State shared by all connections.
 struct ConnectionHandler {
     app: App,
     router: Router,
     http: HttpSettings,
     tls: Option<Arc<Tls>>,
-    /// What browsers are told to remember: never again without TLS.
+    /// The value of `Strict-Transport-Security`.
     hsts: Option<HeaderValue>,
 }
 
-/// One connection: where it comes from, and who is there.
+/// A connection with its peer address and client certificate.
 struct Connection {
     peer: SocketAddr,
     permit: ConnectionPermit,
@@ -194,9 +195,11 @@ impl ConnectionHandler {
                 connection.certificate = certificate;
                 self.serve_http(stream, connection, watcher).await;
             }
-            // Anybody can connect and speak nonsense.
-            Ok(Err(error)) => tracing::debug!(peer = %connection.peer, %error, "no TLS"),
-            Err(_) => tracing::debug!(peer = %connection.peer, "TLS took too long"),
+            // Expected on public addresses, so only debug level.
+            Ok(Err(error)) => {
+                tracing::debug!(peer = %connection.peer, %error, "TLS handshake failed")
+            }
+            Err(_) => tracing::debug!(peer = %connection.peer, "TLS handshake timed out"),
         }
     }
 
@@ -231,12 +234,12 @@ impl ConnectionHandler {
             }
         });
         let http = builder.serve_connection(TokioIo::new(stream), service);
-        // A connection that breaks is its client's business.
+        // Errors of the connection concern only its client.
         let _ = watcher.watch(http).await;
         drop(permit);
     }
 
-    /// The answer to what is refused by its first line.
+    /// The response to a request that is rejected by its request line.
     fn reject_early(
         &self,
         request: &hyper::Request<Incoming>,
@@ -272,33 +275,34 @@ impl ConnectionHandler {
     }
 }
 
-/// The next connection; none when there was trouble, after a moment of rest.
+/// Accepts a connection; after an error, none after a short pause.
 async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     match listener.accept().await {
         Ok((stream, peer)) => {
-            // Answers are written whole; waiting to fill a packet only makes them late.
+            // Responses are written at once; Nagle's algorithm would only delay them.
             let _ = stream.set_nodelay(true);
             Some((stream, peer))
         }
         Err(error) => {
-            tracing::warn!(%error, "a connection was not accepted");
+            tracing::warn!(%error, "cannot accept a connection");
             pause_after_accept_error().await;
             None
         }
     }
 }
 
-/// Too many open files heal when connections end; asking at once would only burn time.
+/// Too many open files is the usual error; it lasts until connections end, so retrying at once would
+/// only burn CPU.
 #[expect(clippy::disallowed_methods, reason = "nothing tells when a file can be opened again")]
 async fn pause_after_accept_error() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// Lets the process open as many files as the system allows it: every connection is one.
+/// Raises the limit of open files to the maximum that the system allows: every connection is a file.
 pub fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Without it fewer connections are served at a time; they are refused one by one.
+    // If it fails, the server accepts fewer connections.
     let _ = setrlimit(Resource::Nofile, limit);
 }

@@ -1,4 +1,4 @@
-//! Instances as people see them: rows, definitions, views and incidents put together.
+//! Builds the wire form of instances from rows, definitions, views and incidents.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::wire::{
     Incident, Instance, InstanceStatus, InstanceSummary, OutcomeView, VariableScope, WaitingFor,
 };
 
-/// How many incidents and children one instance shows.
+/// Maximum number of incidents that an instance shows.
 const MAX_INCIDENTS: usize = 1_000;
 
-/// An instance with its data. `input` is given when it is known already.
+/// An instance with its data. `input` saves reading it from the history.
 pub(crate) async fn instance(
     app: &App,
     row: &InstanceRow,
@@ -63,12 +63,12 @@ pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<InstanceSumm
     Ok(summary)
 }
 
-/// The row, unless it is damaged: for those who need all of it.
+/// The row; a problem if it is damaged.
 pub(crate) fn require_undamaged(row: InstanceRow) -> Result<InstanceRow, Problem> {
     if row.meta.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
 }
 
-/// Whether a notation could read nothing of the state of an instance.
+/// Whether the notation could not decode the state.
 fn is_unreadable(row: &InstanceRow, view: &View) -> bool {
     let has_state = matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing);
     has_state && view.variables.is_null() && view.waiting.is_empty()
@@ -78,7 +78,7 @@ fn undecodable_message() -> String {
     "its state cannot be decoded".to_owned()
 }
 
-/// What can be read of a damaged row. It must not keep the others of its list from being shown.
+/// What can be read of a damaged row, so that it does not break the list that contains it.
 async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> InstanceSummary {
     let definition = app.definitions().get(row.definition).await.ok();
     let (name, version, notation) = definition
@@ -131,7 +131,7 @@ async fn build_summary(
     })
 }
 
-/// The scopes of an instance that runs.
+/// The scopes of a running instance.
 pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<VariableScope>, Problem> {
     if !matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing) {
         return Ok(Vec::new());
@@ -147,10 +147,10 @@ pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<VariableS
     Ok(scopes.unwrap_or_default().into_iter().map(show).collect())
 }
 
-/// What the notation of an instance says of it.
+/// The view of the notation on an instance.
 pub(crate) fn view(definition: &CachedDefinition, row: &InstanceRow) -> View {
     match row.phase {
-        // Before its first turn the state is its start; what is over waits for nothing.
+        // Before the first turn the state holds the start command; an ended instance has no view.
         Phase::Starting | Phase::Completed | Phase::Failed | Phase::Cancelled => View::default(),
         Phase::Running | Phase::Yielding | Phase::Closing => definition.inspect(&row.state),
     }
@@ -187,7 +187,7 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
     Ok(view.waiting.iter().map(show).collect())
 }
 
-/// When a timer is due, or when a step times out: at the deadline, if less is left (D3).
+/// When a timer is due, or a step times out; a step at the latest at the deadline (D3).
 fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
     let due_at = open.timers.get(&key)?.due_at;
     let deadline = open.deadline().filter(|_| kind == Kind::Step);
@@ -195,7 +195,7 @@ fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
 }
 
 async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
-    // That rows of it are damaged is not in its count.
+    // The incident of a damaged row is not included in the count.
     if row.meta.incidents == 0 && !app.kernel().damaged().borrow().contains_key(&row.id) {
         return Ok(Vec::new());
     }
@@ -207,7 +207,7 @@ async fn open_incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, P
     Ok(rows.iter().map(Incident::from).collect())
 }
 
-/// What an instance was started with: in its state before the first turn, in its history after.
+/// The input of an instance: in its state before the first turn, in its history afterwards.
 async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
     if row.phase == Phase::Starting {
         return Ok(row.start().map(|start| start.input).unwrap_or_default());
@@ -221,7 +221,7 @@ async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
     Ok(input.unwrap_or_default())
 }
 
-/// Variables are an object, also when there are none.
+/// Variables as an object, also if there are none.
 fn object_or_empty(variables: Json) -> Json {
     if variables.is_null() { Json::object([]) } else { variables }
 }

@@ -1,4 +1,4 @@
-//! `meantime completions`: completions for a shell.
+//! `meantime completions`: shell completions.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,10 @@ use super::Command;
 use crate::client::ServerOptions;
 use crate::show;
 
-/// Prints completions for a shell.
+/// Prints shell completions.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `meantime deploy`: a file, or all definitions of a directory.
+//! `meantime deploy`: deploys a file, or all definitions of a directory.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,12 +17,12 @@ use crate::show::{self, Column, Format, text};
 /// Deploys definitions.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deploy {
-    /// A file, or a directory with definitions
+    /// A file, or a directory of definitions
     path: PathBuf,
-    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    /// Directory of files that definitions refer to, besides the definition's own directory
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
-    /// Judge only; deploy nothing
+    /// Only validate; deploy nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -67,7 +67,7 @@ impl Deploy {
     }
 }
 
-/// Draws what the server found wrong; any other trouble ends the command.
+/// Prints the diagnostics of a rejected definition; any other error ends the command.
 fn show_refusal(file: &DefinitionFile, error: anyhow::Error, format: Format) -> Result<()> {
     let body = match error.downcast_ref::<ClientError>() {
         Some(ClientError::Refused { code, body, .. }) if code == "invalid_definition" => body,
@@ -86,7 +86,7 @@ fn show_refusal(file: &DefinitionFile, error: anyhow::Error, format: Format) -> 
     Ok(())
 }
 
-/// A diagnostic as the server sent it.
+/// Reads a diagnostic from the JSON of the server.
 fn read_diagnostic(it: &Value) -> Diagnostic {
     let number = |name: &str| it[name].as_u64().and_then(|it| u32::try_from(it).ok());
     let position =

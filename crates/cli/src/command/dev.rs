@@ -1,4 +1,4 @@
-//! `meantime dev`: one command to a running server, with the definitions of a directory.
+//! `meantime dev`: runs a development server and deploys the definitions of a directory.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,39 +22,39 @@ use crate::definitions::{self, DefinitionFile};
 use crate::diagnostic::render_diagnostic;
 use crate::{server, show};
 
-/// What is loaded for those who name nothing.
+/// The directory that is loaded when none is given.
 const DEFAULT_DIRECTORY: &str = "examples";
 
-/// The configuration value that tells the journeys among the examples where the services answer
-/// that they call: at this very server.
+/// The configuration value with which the example journeys find the services that they call: this
+/// server serves stubs of them.
 const STUBS_CONFIG_KEY: &str = "stubs";
 
-/// Where state is kept.
+/// The directory of the embedded store.
 const STATE_DIRECTORY: &str = ".meantime";
 
-/// The example that a newcomer is told to start, and its input: it needs nobody else to begin.
+/// The example that the welcome text suggests, with an input: it starts without other services.
 const FIRST_EXAMPLE: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
 
-/// Runs a server for development.
+/// Runs a development server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Dev {
-    /// Definitions to load and to watch [default: examples, with their schedules paused]
+    /// Directory of definitions to deploy and watch [default: examples, with schedules paused]
     directory: Option<PathBuf>,
-    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    /// Directory of files that definitions refer to, besides the definition's own directory
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
-    /// Calls to HOST (or *.DOMAIN) go to ADDRESS instead: HOST:PORT, or http://HOST:PORT for a mock
-    /// without TLS
+    /// Send outbound calls for HOST (or *.DOMAIN) to ADDRESS: HOST:PORT, or http://HOST:PORT for a
+    /// mock without TLS
     #[arg(long, value_name = "HOST=ADDRESS", value_parser = parse_host_override)]
     host_override: Vec<(String, String)>,
-    /// Authorities, as PEM, whose certificates calls believe besides those of this machine
+    /// PEM file of certificate authorities that outbound calls trust besides those of this machine
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     #[command(flatten)]
     flags: ServerFlags,
 }
 
-/// A host and where its calls go.
+/// Parses `HOST=ADDRESS`.
 fn parse_host_override(text: &str) -> Result<(String, String), String> {
     let (host, address) = text.split_once('=').ok_or("write HOST=ADDRESS")?;
     Ok((host.trim().to_owned(), address.trim().to_owned()))
@@ -62,9 +62,10 @@ fn parse_host_override(text: &str) -> Result<(String, String), String> {
 
 impl Dev {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        // A developer's own services are on this machine.
+        // Services under development run on this machine, which egress forbids by default.
         let loopback = vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()];
-        // A store whose clock was moved ahead would be refused on the wall clock.
+        // A store whose virtual clock was advanced is ahead of the wall clock, and `serve` rejects it:
+        // so each clock has its own file.
         let file = if self.flags.is_virtual() { "virtual.db" } else { "meantime.db" };
         let defaults = Layers::default()
             .flag("db", format!("sqlite:{STATE_DIRECTORY}/{file}"))
@@ -102,7 +103,7 @@ impl Dev {
     }
 }
 
-/// Deploys everything in a directory; what is wrong is drawn and does not stop the rest.
+/// Deploys all definitions of a directory. Errors are printed and do not stop the rest.
 async fn deploy_directory(
     app: &App,
     kernel: &Kernel,
@@ -110,7 +111,7 @@ async fn deploy_directory(
     catalogs: &[PathBuf],
 ) -> Result<Vec<(String, u32, bool)>> {
     if !directory.exists() {
-        show::print_error(&format!("{} does not exist; nothing was loaded", directory.display()));
+        show::print_error(&format!("{} does not exist; nothing was deployed", directory.display()));
         return Ok(Vec::new());
     }
     let mut loaded = Vec::new();
@@ -120,9 +121,9 @@ async fn deploy_directory(
     Ok(loaded)
 }
 
-/// Pauses the schedules of what was loaded for the first time: a newcomer who moves the clock by a
-/// month wants to see the instance that they have started, not thirty nightly runs. Gives back the
-/// names of their definitions.
+/// Pauses the schedules of definitions that were deployed for the first time: who advances the
+/// clock by a month wants to see the instance that they started, not thirty nightly runs. Returns
+/// the names of those definitions.
 async fn pause_new_schedules(
     kernel: &Kernel,
     loaded: &[(String, u32, bool)],
@@ -141,7 +142,7 @@ async fn pause_new_schedules(
             })
         };
         let Some(spec) = active_spec(row).filter(is_new) else { continue };
-        let reason = "loaded by `meantime dev` for a first look".to_owned();
+        let reason = "paused by `meantime dev` after the first deployment".to_owned();
         let by = AuditInfo { actor: "meantime dev".to_owned(), reason };
         let action = ScheduleAction::Pause;
         kernel.call(Command::Schedule { schedule: row.id, action, audit: by }).await?;
@@ -150,7 +151,8 @@ async fn pause_new_schedules(
     Ok(paused)
 }
 
-/// What a schedule does, unless it is paused. One that was armed just now may not have begun.
+/// The specification of a schedule that is not paused. Before its first turn a schedule has no
+/// view, and the specification is the input of its start.
 fn active_spec(row: &InstanceRow) -> Option<ScheduleSpec> {
     match ScheduleView::of_instance(row) {
         Some(view) => Some(view.spec).filter(|_| !view.paused),
@@ -158,7 +160,7 @@ fn active_spec(row: &InstanceRow) -> Option<ScheduleSpec> {
     }
 }
 
-/// Deploys a file: names, versions, and whether each is new.
+/// Deploys a file. Returns name, version and whether the version is new.
 async fn deploy_file(
     app: &App,
     kernel: &Kernel,
@@ -187,7 +189,7 @@ async fn deploy_file(
     }
 }
 
-/// The address under which this machine reaches a server that listens on all of its addresses.
+/// An address that clients on this machine can connect to, also when the server listens on all.
 fn connectable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         let is_v4 = address.is_ipv4();
@@ -196,7 +198,7 @@ fn connectable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Says something to whoever started it, if they still look.
+/// Prints a line; a closed output does not stop the server.
 fn print_line(text: &str) {
     drop(show::print_line(text));
 }
@@ -220,7 +222,7 @@ fn print_welcome(
     print_line(&format!("  API          {base}/docs"));
     print_line(&format!("  state        {state}"));
     if is_virtual {
-        print_line("  clock        stands still until you move it");
+        print_line("  clock        virtual; it moves only when you advance it");
     }
     print_line("\nTry this:\n");
     let is_first = names.iter().any(|name| name == FIRST_EXAMPLE.0);
@@ -229,7 +231,7 @@ fn print_welcome(
     print_line(&format!(
         "  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances"
     ));
-    // The way this program was called works also where it is not installed.
+    // The path that started this process also works where `meantime` is not on the PATH.
     let program = std::env::args().next();
     let program = program.as_deref().unwrap_or("meantime");
     let url = if base == DEFAULT_URL { String::new() } else { format!(" --url {base}") };
@@ -237,10 +239,10 @@ fn print_welcome(
     if is_virtual {
         print_line(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
     }
-    print_line("\nCtrl-C ends it; state stays.");
+    print_line("\nCtrl-C stops the server; its state is kept.");
 }
 
-/// Deploys files again when they change.
+/// Deploys files again when they change, until the server stops.
 fn watch_directory(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
     let (sender, mut changes) = mpsc::unbounded_channel();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -255,15 +257,15 @@ fn watch_directory(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<Pat
         return;
     }
     tokio::spawn(async move {
-        // The watcher lives as long as somebody listens.
+        // Dropping the watcher would end the notifications.
         let _watcher = watcher;
-        // Saving a file is several changes; what was looked at is not looked at again.
+        // Saving a file causes several notifications; the same content is deployed once.
         let mut seen: BTreeMap<PathBuf, Source> = BTreeMap::new();
         while let Some(path) = changes.recv().await {
             if !definitions::is_definition(&path) {
                 continue;
             }
-            // A file that is gone again, or half written, comes with its next change.
+            // A file that is gone, or half written, is read again with its next notification.
             for file in definitions::find(&path, &catalogs).unwrap_or_default() {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;

@@ -1,4 +1,4 @@
-//! `meantime eval`: one expression, without a server.
+//! `meantime eval`: evaluates one expression or script without a server.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use meantime_kernel::random::{Entropy, SystemEntropy};
 
 use crate::show;
 
-/// Operations that an expression in FEEL may use.
+/// Maximum number of operations of a FEEL expression.
 const FEEL_OPS_LIMIT: u64 = 10_000_000;
 
 /// Evaluates an expression and prints the result as JSON.
@@ -30,7 +30,7 @@ pub(crate) struct Eval {
     variables: Vec<String>,
 }
 
-/// The languages that are there.
+/// The languages that can be evaluated.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Language {
     Dataweave,
@@ -51,7 +51,7 @@ impl Eval {
     }
 }
 
-/// The text itself, or what the file holds that it names.
+/// The argument itself, or the content of the file that `@FILE` names.
 fn text_or_file(argument: &str) -> Result<String> {
     match argument.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(path).with_context(|| format!("cannot read {path}")),
@@ -59,7 +59,7 @@ fn text_or_file(argument: &str) -> Result<String> {
     }
 }
 
-/// The name of a variable, and the text of its value.
+/// Parses `NAME=JSON` or `NAME=@FILE`.
 fn read_variable(variable: &str) -> Result<(&str, String)> {
     let Some((name, value)) = variable.split_once('=') else {
         bail!("`--var {variable}` is not of the form NAME=JSON");
@@ -67,7 +67,7 @@ fn read_variable(variable: &str) -> Result<(&str, String)> {
     Ok((name, text_or_file(value)?))
 }
 
-/// A flow script without an instance: it can start nothing.
+/// Evaluates a flow script without an instance: it has no tasks, timers or other effects.
 fn eval_flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let mut inputs = Vec::new();
     for (name, text) in variables {
@@ -140,7 +140,7 @@ fn eval_feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let seed = now.as_millis().unsigned_abs();
     let environment = feel::Environment { now: Some(now), ops: FEEL_OPS_LIMIT, seed };
     let evaluated = program.evaluate(&variable, &environment);
-    // The first reason for a null is worth knowing, also when something else came out in the end.
+    // FEEL turns errors into null; the first such error is shown even when the result is not null.
     if let Some(reason) = evaluated.reason {
         show::print_error(&format!("note: {reason}"));
     }

@@ -1,4 +1,4 @@
-//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: everyday work with instances.
+//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: commands for instances.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,30 +10,30 @@ use crate::client::{Client, ServerOptions, percent_encode};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
 
-/// How long one question about the end of an instance waits.
+/// The wait of one long poll for the result of an instance.
 const RESULT_POLL_WAIT: &str = "PT20S";
 
 /// Starts an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Start {
-    /// The definition
+    /// Name of the definition
     name: String,
-    /// Its input: JSON, or @FILE with JSON
+    /// Input as JSON, or @FILE to read it from a file
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
-    /// A business key, unique among live instances of the definition
+    /// Business key, unique among running instances of the definition
     #[arg(long)]
     key: Option<String>,
-    /// Which version; the latest when not given
+    /// Version of the definition [default: the latest]
     #[arg(long)]
     version: Option<u32>,
-    /// When it must be over: an instant, or a duration from now on
+    /// Deadline: an instant, or a duration from now
     #[arg(long)]
     deadline: Option<String>,
-    /// A tag to find it by; may be given several times
+    /// Tag to find the instance by; can be repeated
     #[arg(long)]
     tag: Vec<String>,
-    /// Wait for its end
+    /// Wait until the instance has ended
     #[arg(long)]
     wait: bool,
 }
@@ -43,7 +43,7 @@ impl Start {
         let client = Client::new(target)?;
         let input = self.input.as_deref().map(read_json_argument).transpose()?;
         let mut members = vec![format!("\"definition\":{}", json!(self.name))];
-        // The input is passed on as it is written: numbers keep their digits.
+        // The input is passed on as text, so that numbers keep their digits.
         members.extend(input.map(|input| format!("\"input\":{input}")));
         let others = [
             ("key", self.key.map(Value::from)),
@@ -64,7 +64,7 @@ impl Start {
     }
 }
 
-/// JSON as it stands on the command line, or in a file that it names.
+/// Reads JSON from the argument, or from the file that `@FILE` names.
 fn read_json_argument(argument: &str) -> Result<String> {
     let text = match argument.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(Path::new(path)).with_context(|| path.to_owned())?,
@@ -78,7 +78,7 @@ fn has_ended(instance: &Value) -> bool {
     instance["status"] != "running"
 }
 
-/// Shows an instance; one that failed makes the command fail.
+/// Prints an instance. The exit code is 1 if the instance has failed.
 fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
     if format == Format::Json {
         show::json(instance)?;
@@ -88,7 +88,7 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
             ("definition", format!("{} {}", text(&instance["definition"]), instance["version"])),
             ("status", text(&instance["status"])),
             ("error", error_of(instance)),
-            ("waits for", waiting_of(instance)),
+            ("waiting for", waiting_of(instance)),
             ("started", text(&instance["startedAt"])),
             ("ended", text(&instance["endedAt"])),
             ("deadline", text(&instance["deadlineAt"])),
@@ -130,22 +130,22 @@ fn waiting_of(instance: &Value) -> String {
 /// Lists instances.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Ps {
-    /// Of this definition
+    /// Only instances of this definition
     #[arg(long)]
     definition: Option<String>,
-    /// running, completed, failed or cancelled
+    /// Only with this status: running, completed, failed or cancelled
     #[arg(long)]
     status: Option<String>,
-    /// With this business key
+    /// Only with this business key
     #[arg(long)]
     key: Option<String>,
-    /// With this tag
+    /// Only with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only those with an open incident
+    /// Only with an open incident
     #[arg(long)]
     incidents: bool,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
@@ -154,7 +154,7 @@ const PS_COLUMNS: &[Column] = &[
     ("INSTANCE", |it| text(&it["id"])),
     ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
     ("STATUS", |it| text(&it["status"])),
-    ("WAITS FOR", waiting_of),
+    ("WAITING FOR", waiting_of),
     ("STARTED", |it| text(&it["startedAt"])),
     ("KEY", |it| text(&it["key"])),
 ];
@@ -175,7 +175,7 @@ impl Ps {
     }
 }
 
-/// A path with the filters that are given.
+/// Appends the filters that have a value as a query.
 pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) -> String {
     let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
     let given: Vec<String> =
@@ -186,7 +186,7 @@ pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) ->
 /// Shows an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// The instance
+    /// Id of the instance
     id: String,
 }
 
@@ -199,12 +199,12 @@ impl Show {
     }
 }
 
-/// Ends an instance.
+/// Cancels an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cancel {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
 }
@@ -222,11 +222,11 @@ impl Cancel {
 /// Sends a signal to an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Signal {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// The signal
+    /// Name of the signal
     name: String,
-    /// What is sent: JSON, or @FILE with JSON
+    /// Payload as JSON, or @FILE to read it from a file
     #[arg(value_name = "JSON|@FILE", default_value = "null")]
     payload: String,
 }
@@ -246,21 +246,21 @@ impl Signal {
     }
 }
 
-/// Shows what happened to an instance.
+/// Shows the history of an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// Go on as more happens, until it ends
+    /// Keep printing new events until the instance ends
     #[arg(short, long)]
     follow: bool,
-    /// How many entries at most, when not following
+    /// Maximum number of entries without --follow
     #[arg(long, default_value_t = 1_000)]
     limit: usize,
 }
 
 const LOG_COLUMNS: &[Column] =
-    &[("AT", |it| text(&it["at"])), ("WHAT", |it| text(&it["type"])), ("ABOUT", describe_event)];
+    &[("AT", |it| text(&it["at"])), ("EVENT", |it| text(&it["type"])), ("DETAILS", describe_event)];
 
 impl Logs {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
@@ -271,7 +271,7 @@ impl Logs {
             show::list(target.format, &items, LOG_COLUMNS)?;
             return Ok(ExitCode::SUCCESS);
         }
-        // Somebody who asks for an instance that is not there should hear so at once.
+        // An unknown instance is an error now; its event stream would stay empty for ever.
         client.get(&format!("/instances/{id}"))?;
         client.follow(&format!("/events?instance={id}&after=0"), |event| {
             let mut goes_on = true;
@@ -291,7 +291,7 @@ impl Logs {
     }
 }
 
-/// What an entry of a history is about, in one line.
+/// Describes a history event in one line.
 fn describe_event(entry: &Value) -> String {
     let members = ["name", "element", "dueAt", "cause", "code", "message"];
     let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());

@@ -1,4 +1,4 @@
-//! `backup`, `restore`, `doctor`, `migrate`: care for a store.
+//! `backup`, `restore`, `doctor`, `migrate`, `resume`: maintenance of a store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ use crate::client::{Client, ServerOptions};
 use crate::exit;
 use crate::show;
 
-/// Copies a store while it is in use.
+/// Backs up a store online.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Backup {
     #[command(flatten)]
     flags: ServerFlags,
-    /// The copy; it must not exist
+    /// File of the backup; it must not exist
     to: PathBuf,
 }
 
@@ -37,7 +37,7 @@ impl Backup {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let path = sqlite_path(&self.flags.settings(Layers::default())?)?;
         must_exist(&path)?;
-        // Nothing is drawn where nobody looks.
+        // indicatif draws only on a terminal.
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
             "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}",
         )?);
@@ -54,19 +54,19 @@ impl Backup {
     }
 }
 
-/// Makes a store from a copy, or marks a store that other tools restored.
+/// Restores a backup, or marks a store that other tools restored.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
     flags: ServerFlags,
-    /// The copy
+    /// File of the backup
     #[arg(required_unless_present = "mark")]
     from: Option<PathBuf>,
-    /// Mark the store itself as restored: it starts paused, with a new epoch. For a PostgreSQL
-    /// database that its own tools restored; no server may run on it
+    /// Mark the store as restored: it starts paused, with a new epoch. For a PostgreSQL database
+    /// that was restored with its own tools; no server may be running on it
     #[arg(long, conflicts_with = "from")]
     mark: bool,
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long, default_value = "")]
     reason: String,
 }
@@ -96,16 +96,16 @@ impl Restore {
             ))?;
         }
         show::print_line(
-            "start a server on it, look at it, then confirm it with `meantime resume`",
+            "start a server on it, check the data, then resume the engine with `meantime resume`",
         )?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Confirms that a restored copy may act.
+/// Resumes the engine of a restored store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Resume {
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long, default_value = "")]
     reason: String,
 }
@@ -114,12 +114,12 @@ impl Resume {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let body = serde_json::json!({ "reason": self.reason }).to_string();
         Client::new(target)?.post("/resume", body)?;
-        show::print_line("it acts")?;
+        show::print_line("engine resumed")?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Looks for damage, and at the posture of a configuration.
+/// Checks a store for damage and runs a security check of the configuration.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Doctor {
     #[command(flatten)]
@@ -133,7 +133,7 @@ impl Doctor {
         let mut states = StateCheck::default();
         let found = match &settings.db {
             Db::Memory => {
-                show::print_line("store: memory; nothing is kept")?;
+                show::print_line("store: memory; nothing is stored")?;
                 return Ok(ExitCode::SUCCESS);
             }
             Db::Sqlite(path) if !path.exists() => None,
@@ -149,8 +149,10 @@ impl Doctor {
                 Some(problems)
             }
             Db::Postgres(url) => {
-                // Pages and the log are the server's business; its own tools look after them.
-                show::print_line("store: rows are looked at; files and logs are the server's own")?;
+                // Files and logs of PostgreSQL are checked by its own tools.
+                show::print_line(
+                    "store: rows are checked; check files and logs with the tools of PostgreSQL",
+                )?;
                 let options = meantime_store::postgres::Options::new(url);
                 let mut visit = |definition: &DefinitionRow, instance: &InstanceRow| {
                     states.check(definition, instance);
@@ -168,18 +170,18 @@ impl Doctor {
             show::print_line(&format!("store: {problem}"))?;
         }
         if problems.is_empty() {
-            show::print_line(&format!("store: {} is sound", settings.db))?;
+            show::print_line(&format!("store: {} is undamaged", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         }
         Ok(ExitCode::from(exit::FAILURE))
     }
 }
 
-/// A definition with the notation that runs it.
+/// A compiled definition and its notation.
 type LoadedDefinition = (Arc<dyn Notation>, Stored);
 
-/// Live instances whose state their notation cannot decode. Such an instance gets an incident with
-/// its next event; this finds it before.
+/// Finds running instances whose state cannot be decoded. Otherwise such an instance gets an
+/// incident only with its next event.
 struct StateCheck {
     notations: Notations,
     limits: Limits,
@@ -196,7 +198,7 @@ impl Default for StateCheck {
 
 impl StateCheck {
     fn check(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
-        // Before its first turn the state is the start.
+        // Before the first turn the state holds the start command.
         if instance.phase == Phase::Starting {
             if instance.start().is_none() {
                 self.problems.push(format!("{}: its start cannot be decoded", instance.id));
@@ -216,17 +218,19 @@ impl StateCheck {
     }
 }
 
-/// Who can listen in, and who must show a certificate.
+/// Describes the TLS settings.
 fn describe_tls(settings: &Settings) -> String {
     let tls = &settings.tls;
-    let Some(cert) = &tls.cert else { return "none; everything is sent in the clear".to_owned() };
+    let Some(cert) = &tls.cert else {
+        return "off; requests and responses are not encrypted".to_owned();
+    };
     let clients = match (&tls.client_ca, tls.clients) {
-        (None, _) => "no certificates of clients are asked for".to_owned(),
+        (None, _) => "no client certificates".to_owned(),
         (Some(ca), ClientCertificates::Required) => {
-            format!("clients must have a certificate of {}", ca.display())
+            format!("client certificates required, issued by {}", ca.display())
         }
         (Some(ca), ClientCertificates::Optional) => {
-            format!("clients may have a certificate of {}", ca.display())
+            format!("client certificates optional, issued by {}", ca.display())
         }
     };
     match check_tls(tls) {
@@ -235,7 +239,7 @@ fn describe_tls(settings: &Settings) -> String {
     }
 }
 
-/// What somebody from outside would find.
+/// Prints what is exposed: address, TLS, authentication, outbound calls, clock, durability.
 fn security_check(settings: &Settings) -> Result<()> {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
@@ -261,7 +265,7 @@ fn security_check(settings: &Settings) -> Result<()> {
     };
     show::print_line(&format!("outbound calls: public addresses, and {private}"))?;
     if settings.clock.is_virtual {
-        show::print_line("clock: VIRTUAL; nothing fires by itself")?;
+        show::print_line("clock: VIRTUAL; timers fire only when it is advanced")?;
     }
     if settings.store.durability == StoreDurability::Process {
         show::print_line("durability: process; a power failure can lose the last commits")?;
@@ -269,7 +273,7 @@ fn security_check(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Brings a store to the schema of this release.
+/// Migrates a store to the schema of this release.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Migrate {
     #[command(flatten)]
@@ -280,7 +284,7 @@ impl Migrate {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // Opening a store brings it up to date.
+        // Opening a store runs its migrations.
         drop(runtime.block_on(open_store(&settings))?);
         show::print_line(&format!("{} has the schema of this release", settings.db))?;
         Ok(ExitCode::SUCCESS)
@@ -290,7 +294,7 @@ impl Migrate {
 fn sqlite_path(settings: &Settings) -> Result<PathBuf> {
     match &settings.db {
         Db::Sqlite(path) => Ok(path.clone()),
-        other => bail!("{other} is not a file; use the tools of the database"),
+        other => bail!("{other} is not a SQLite file; use the tools of the database"),
     }
 }
 
@@ -298,7 +302,7 @@ fn must_exist(path: &Path) -> Result<()> {
     std::fs::metadata(path).with_context(|| path.display().to_string()).map(drop)
 }
 
-/// Whoever runs this command.
+/// The operating system user, as the actor of recorded operations.
 fn current_user() -> String {
     std::env::var("USER").unwrap_or_else(|_| "operator".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `timers`, `schedules`, `forecast`, `why`, `incidents`: time and trouble.
+//! `timers`, `schedules`, `forecast`, `why`, `incidents`: lists and explanations.
 
 use std::process::ExitCode;
 
@@ -11,16 +11,16 @@ use crate::show::{self, Column, Format, text};
 /// Lists armed timers and deadlines.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Timers {
-    /// Of this instance
+    /// Only of this instance
     #[arg(long)]
     instance: Option<String>,
-    /// Of this definition
+    /// Only of this definition
     #[arg(long)]
     definition: Option<String>,
-    /// Due before this instant
+    /// Only due before this instant
     #[arg(long)]
     before: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
@@ -50,13 +50,13 @@ impl Timers {
 /// Lists schedules.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Schedules {
-    /// That start this definition
+    /// Only schedules that start this definition
     #[arg(long)]
     definition: Option<String>,
-    /// active, paused or completed
+    /// Only in this state: active, paused or completed
     #[arg(long)]
     state: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
@@ -85,19 +85,19 @@ impl Schedules {
 /// Shows everything that will fire.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Forecast {
-    /// Where the window begins: an instant, or a duration from now on
+    /// Start of the window: an instant, or a duration from now [default: now]
     #[arg(long)]
     from: Option<String>,
-    /// Where it ends
+    /// End of the window: an instant, or a duration from now
     #[arg(long, default_value = "P1D")]
     to: String,
-    /// Count in parts of this length
+    /// Count per time bucket of this length
     #[arg(long, value_name = "DURATION")]
     bucket: Option<String>,
-    /// Of this definition only
+    /// Only of this definition
     #[arg(long, value_name = "NAME")]
     definition: Option<String>,
-    /// Go on where the page before ended
+    /// Cursor of the next page
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -133,16 +133,16 @@ impl Forecast {
         let items = forecast[part].as_array().cloned().unwrap_or_default();
         show::list(target.format, &items, columns)?;
         if let (false, Some(cursor)) = (is_counted, forecast["nextCursor"].as_str()) {
-            show::print_line(&format!("there is more: --cursor {cursor}"))?;
+            show::print_line(&format!("more entries: --cursor {cursor}"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Explains a timer, task, instance or occurrence.
+/// Explains an instance, timer, task, schedule or occurrence.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
-    /// Its id
+    /// Id of an instance, timer, task, schedule or occurrence
     id: String,
 }
 
@@ -158,13 +158,13 @@ impl Why {
     }
 }
 
-/// Lists what needs a person.
+/// Lists open incidents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Incidents {
-    /// Of this instance
+    /// Only of this instance
     #[arg(long)]
     instance: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }

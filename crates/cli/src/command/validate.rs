@@ -1,4 +1,4 @@
-//! `meantime validate`: judges the text of definitions, without a server.
+//! `meantime validate`: validates definitions without a server.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,13 +14,13 @@ use crate::diagnostic::render_diagnostic;
 use crate::exit;
 use crate::show::{self, Format};
 
-/// Judges definitions without a server.
+/// Validates definitions without a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Validate {
-    /// Files, or directories with definitions
+    /// Files, or directories of definitions
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    /// Directory of files that definitions refer to, besides the definition's own directory
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
 }
@@ -59,7 +59,7 @@ impl Validate {
             let (files, good) = (validated.len(), errors == 0);
             show::print_line(&format!(
                 "{files} files, {errors} errors{}",
-                if good { "" } else { ": refused" }
+                if good { "" } else { ": rejected" }
             ))?;
         }
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })

@@ -1,5 +1,5 @@
-//! The keys of an identity provider: fetched when they are needed, kept, fetched again when a token
-//! names one that is not known, but not more often than once a minute.
+//! The signing keys of an identity provider (JWKS): fetched on demand, cached, and fetched again when
+//! a token names an unknown key, at most once a minute.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -16,11 +16,14 @@ use super::jwt::{self, SigningKey, TokenCheck, TokenIdentity};
 use crate::connector::{Dialer, EgressPolicy};
 use crate::settings::JwtSettings;
 
+/// Maximum size of a key set.
 const MAX_JWKS_BYTES: usize = 1 << 20;
+/// Time limit for fetching a key set.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Minimum time between two fetches: unknown key ids can be invented at will.
 const MIN_REFRESH_INTERVAL_MS: i64 = 60_000;
 
-/// Judges tokens of one provider.
+/// Verifies tokens of one identity provider.
 pub(crate) struct IdentityProvider {
     settings: JwtSettings,
     keys: RwLock<Arc<Vec<SigningKey>>>,
@@ -43,7 +46,7 @@ impl IdentityProvider {
         }
     }
 
-    /// The same in detail, for journeys that look at tokens themselves.
+    /// Verifies a token and returns its claims, for journeys that check tokens themselves.
     pub(crate) async fn verify(&self, token: &str, now: Timestamp) -> TokenCheck {
         match jwt::verify(token, &self.keys(), &self.settings, now) {
             TokenCheck::UnknownKey => {
@@ -59,7 +62,7 @@ impl IdentityProvider {
     }
 
     async fn refresh(&self, now: Timestamp) {
-        // Those who come meanwhile wait for the same answer.
+        // Concurrent callers wait for the same fetch.
         let mut fetched_at = self.fetched_at.lock().await;
         if fetched_at.is_some_and(|at| now.saturating_since(at) < MIN_REFRESH_INTERVAL_MS) {
             return;
@@ -69,12 +72,14 @@ impl IdentityProvider {
             Ok(keys) => {
                 *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
             }
-            Err(error) => tracing::warn!(%error, jwks = self.settings.jwks, "no keys"),
+            Err(error) => {
+                tracing::warn!(%error, jwks = self.settings.jwks, "cannot fetch the keys of the identity provider")
+            }
         }
     }
 }
 
-/// A file, or an address that the operator has chosen: no guard stands before it.
+/// Reads a file, or an address from the configuration, to which the egress policy does not apply.
 async fn fetch_keys(location: &str) -> Result<String, String> {
     if !location.starts_with("http://") && !location.starts_with("https://") {
         return std::fs::read_to_string(location).map_err(|error| error.to_string());

@@ -1,8 +1,7 @@
-//! Tokens that an identity provider signed (RFC 7519): read, checked against its keys, believed
-//! only within their time.
+//! JSON web tokens (RFC 7519): parses them, verifies the signature, then checks the claims.
 //!
-//! The signature is checked before anything in the token is looked at, with an algorithm that both
-//! the configuration allows and the key is made for. A token cannot choose how it is checked.
+//! The signature is verified before any claim is read, with an algorithm that the configuration
+//! allows and the key is made for. A token cannot choose how it is verified.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,10 +15,10 @@ use serde_json::Value;
 
 use crate::settings::{JwtSettings, Role};
 
-/// Longer than any token should be.
+/// Maximum length of a token.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// A key of the provider.
+/// A public key of the provider with its id.
 #[derive(Debug, Clone)]
 pub(super) struct SigningKey {
     id: Option<String>,
@@ -34,7 +33,7 @@ enum PublicKey {
 }
 
 impl PublicKey {
-    /// The one algorithm that the key is used with.
+    /// The only algorithm that the key is used with.
     const fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa { .. } => "RS256",
@@ -129,7 +128,7 @@ struct Claims {
     exp: f64,
     #[serde(default)]
     nbf: Option<f64>,
-    /// Read from the document; here only so that nothing but a text is taken.
+    /// Read from the document; declared here so that only a string is accepted.
     #[serde(default, rename = "sub")]
     _sub: Option<String>,
 }
@@ -151,25 +150,25 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// What became of a token.
+/// The operator that a token identifies.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TokenIdentity {
-    /// It is good: who, and what they may do.
+    /// Valid: subject and role.
     Valid(String, Role),
-    /// No known key has its id; newer keys might.
+    /// No cached key has its id; fetching the keys again may help.
     UnknownKey,
-    /// It is not good. Why is nobody's business.
+    /// Invalid; the reason is not disclosed.
     Invalid,
 }
 
-/// What a token says, or why it is not believed.
+/// The content of a valid token, or why it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenCheck {
-    /// It is good.
+    /// Valid.
     Valid {
-        /// Its header.
+        /// The JOSE header.
         header: Value,
-        /// Its claims.
+        /// All claims.
         claims: Value,
     },
     Malformed,
@@ -182,7 +181,7 @@ pub(crate) enum TokenCheck {
     NotYetValid,
 }
 
-/// Judges a token.
+/// Verifies a token and reads subject and role.
 pub(super) fn identify(
     token: &str,
     keys: &[SigningKey],
@@ -202,7 +201,7 @@ pub(super) fn identify(
     }
 }
 
-/// Reads a token.
+/// Verifies a token.
 pub(super) fn verify(
     token: &str,
     keys: &[SigningKey],
@@ -240,8 +239,8 @@ fn split_token(token: &str) -> Option<(Header, &str, Vec<u8>)> {
     Some((header, message, decode(signature)?))
 }
 
-/// What a signed message says, if it is for us and now is its time; nothing when its claims are not
-/// those of a token.
+/// Checks issuer, audience and times of a verified message; none if the claims have the wrong
+/// shape.
 fn check_claims(message: &str, settings: &JwtSettings, now: Timestamp) -> Option<TokenCheck> {
     let (header, claims) = message.split_once('.')?;
     let header = serde_json::from_slice(&decode(header)?).ok()?;
@@ -263,7 +262,7 @@ fn check_claims(message: &str, settings: &JwtSettings, now: Timestamp) -> Option
     })
 }
 
-/// The most trusted role in a claim that is a text or a list of texts.
+/// The highest role in a claim that is a string or a list of strings.
 fn role_of(claim: &Value) -> Option<Role> {
     let verify = |value: &Value| serde_json::from_value::<Role>(value.clone()).ok();
     match claim {

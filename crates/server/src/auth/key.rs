@@ -9,18 +9,18 @@ use crate::settings::ApiKey;
 
 const KEY_PREFIX: &str = "mt_";
 
-/// A new key: the secret, to be shown once, and what is kept of it.
+/// A new key: the secret, to be shown once, and what is stored.
 #[derive(Debug)]
 pub struct NewKey {
     /// The key itself.
     pub secret: String,
-    /// Its part that is no secret.
+    /// The public part.
     pub id: String,
     /// SHA-256 of the key, in hex.
     pub sha256: String,
 }
 
-/// Makes a key.
+/// Creates a key.
 pub fn new_key() -> NewKey {
     let mut entropy = SystemEntropy::default();
     let id = format!("{:08x}", entropy.next() >> 32);
@@ -32,33 +32,33 @@ pub fn new_key() -> NewKey {
     NewKey { sha256: sha256_hex(&secret), id, secret }
 }
 
-/// Finds the key that a caller presents. The id finds the entry; the whole key is compared in a
-/// time that does not depend on where it differs.
+/// Finds the key that a caller presents. The id selects the entry; the digests are compared in
+/// constant time.
 pub(super) fn find_operator_key<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
     let id = key_id(presented)?;
     let presented = sha256_hex(presented);
     keys.iter().find(|key| key.id == id && constant_time_eq(&key.sha256, &presented))
 }
 
-/// The part of a key that is no secret.
+/// The public part of a key.
 pub(super) fn key_id(presented: &str) -> Option<&str> {
     presented.strip_prefix(KEY_PREFIX)?.split_once('_').map(|(id, _)| id)
 }
 
-/// Finds a key of any form, as journeys check those of their own callers.
+/// Finds a key of any form, for journeys that check keys of their own callers.
 pub(crate) fn find_key_by_digest<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
     let presented = sha256_hex(presented);
     keys.iter().find(|key| constant_time_eq(&key.sha256, &presented))
 }
 
-/// Compares in a time that does not depend on where the two differ.
+/// Compares in a time that does not depend on where the texts differ.
 fn constant_time_eq(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
     one.len() == other.len() && differs == 0
 }
 
-/// Whether a credential looks like a key of ours.
+/// Whether a credential has the prefix of our keys.
 pub(super) fn has_key_prefix(presented: &str) -> bool {
     presented.starts_with(KEY_PREFIX)
 }

@@ -1,4 +1,4 @@
-//! In front of every route: who is it, and may they?
+//! Middleware of every route: authentication, rate limit, permission.
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST};
@@ -12,11 +12,11 @@ use super::{Authenticator, Caller, Permission, origin};
 use crate::app::App;
 use crate::problem::{Problem, ProblemCode};
 
-/// Says that a request is about something public: the journey decides who may do it.
+/// Marks a request to a public journey or API, which authorises callers itself.
 #[derive(Debug, Clone, Copy)]
 struct PublicTarget;
 
-/// Refuses requests that name two hosts: whoever stands in front may have looked at the other one.
+/// Rejects requests with two `Host` headers: a proxy in front may have checked the other one.
 pub(crate) async fn reject_multiple_hosts(request: Request, next: Next) -> Response {
     if request.headers().get_all(HOST).iter().nth(1).is_some() {
         return Problem::new(ProblemCode::InvalidHost, "the request has more than one `Host`")
@@ -25,7 +25,7 @@ pub(crate) async fn reject_multiple_hosts(request: Request, next: Next) -> Respo
     next.run(request).await
 }
 
-/// Finds out who calls. Nobody unknown gets any further, but to what is public.
+/// Identifies the caller. Unknown callers are rejected, except on public journeys and APIs.
 pub(crate) async fn authenticate(
     State(app): State<App>,
     mut request: Request,
@@ -52,13 +52,13 @@ async fn authenticate_request(app: &App, request: &mut Request) -> Result<(), Pr
     let target = SurfaceTarget::of(request).filter(|_| app.auth().is_configured());
     let visibility = match target {
         Some(target) => target.visibility(app).await?,
-        // What belongs to operators alone.
+        // Not the API of journeys: operators only.
         None => Visibility::Private,
     };
     let headers = request.headers();
     let caller = if visibility == Visibility::Public && !Authenticator::has_operator_header(headers)
     {
-        // Whoever shows an operator's key is that operator; anything else is for the journey.
+        // An operator's key identifies the operator; any other credential is for the journey.
         app.auth().operator_of_bearer(headers, now).unwrap_or_else(Caller::public)
     } else {
         require_caller(app, request, visibility).await?
@@ -71,7 +71,7 @@ async fn authenticate_request(app: &App, request: &mut Request) -> Result<(), Pr
     Ok(())
 }
 
-/// A caller who must have a credential of ours.
+/// Identifies a caller who needs operator credentials.
 async fn require_caller(
     app: &App,
     request: &mut Request,
@@ -95,7 +95,8 @@ async fn require_caller(
         &error.detail(),
     );
     Err(match (visibility, error) {
-        // Not even how often somebody tried tells what is there.
+        // Answer as for an unknown instance, also when the rate limit is exceeded: otherwise the
+        // difference would reveal that the instance exists.
         (Visibility::Hidden(id), AuthError::InvalidCredentials)
             if !Authenticator::has_operator_header(headers) =>
         {
@@ -105,7 +106,7 @@ async fn require_caller(
     })
 }
 
-/// Lets only those through who have a permission.
+/// Rejects callers without the permission.
 pub(crate) async fn require_permission(
     permission: Permission,
     request: Request,
@@ -117,7 +118,7 @@ pub(crate) async fn require_permission(
     forbidden(permission)
 }
 
-/// Lets those through who have a permission, and everybody to what is public.
+/// Rejects callers without the permission, unless the target is public.
 pub(crate) async fn require_permission_or_public(
     permission: Permission,
     request: Request,

@@ -1,10 +1,9 @@
-//! Who calls, and what they may do.
+//! Authentication and authorization.
 //!
-//! Every route names a [`Permission`]; nothing is reachable without one, but for journeys that are
-//! public, whose callers authenticate as the journey itself says (`surface`). A caller is known by
-//! an API key, of which only a hash is kept, or by a token that an identity provider signed.
-//! Without either configured the server serves this machine only, and everybody on it is an
-//! administrator.
+//! Every route names a [`Permission`]. Only public journeys and APIs need none: they authenticate
+//! callers themselves (`surface`). A caller is identified by an API key, of which only a hash is
+//! stored, or by a token that an identity provider signed. If neither is configured, the server
+//! serves this machine only, and every caller is an administrator.
 
 mod caller;
 mod jwks;

@@ -1,14 +1,14 @@
-//! Requests that a browser sends for another site's page.
+//! Protects against requests that a browser sends for a page of another site.
 //!
-//! A page can make a browser send requests to this server, also to one that listens on this machine
-//! only. Browsers say where a request comes from; requests that change something and come from
-//! elsewhere are refused. And a server that asks nobody who they are answers only to names of this
-//! machine, so that no foreign name can be pointed at it.
+//! Any page can make a browser send requests to this server, even if it listens on loopback only.
+//! Browsers send the origin; unsafe methods from another origin are rejected (CSRF). A server
+//! without authentication also accepts only loopback names in `Host`, so that no foreign name can
+//! be pointed at it (DNS rebinding).
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method};
 
-/// Whether a request comes from the page of another site.
+/// Whether a request with an unsafe method comes from a page of another origin.
 pub(super) fn is_cross_origin_write(method: &Method, headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN).and_then(|value| value.to_str().ok()) else {
         return false;
@@ -18,10 +18,10 @@ pub(super) fn is_cross_origin_write(method: &Method, headers: &HeaderMap) -> boo
     !method.is_safe() && !same
 }
 
-/// Whether the name by which the server was called is one of this machine.
+/// Whether `Host` names this machine.
 pub(super) fn is_loopback_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
-        // Only browsers can be tricked, and they always send it.
+        // Only browsers are affected by DNS rebinding, and they always send `Host`.
         return true;
     };
     let name = match host.strip_prefix('[') {

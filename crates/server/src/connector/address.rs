@@ -1,12 +1,12 @@
-//! Addresses of calls: read as browsers read them, and joined with what a redirect says.
+//! URLs of outbound calls: parsed as browsers parse them, and resolved for redirects.
 
 use axum::http::Uri;
 use url::Url;
 
-/// Reads the address of a call. What cannot stand in one is written as `%xx`, dot segments are
-/// removed, and the fragment is left out: it is not sent.
+/// Parses the URL of a call. Other characters are percent-encoded, dot segments are removed, and
+/// the fragment is dropped because it is not sent.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
-    // `http:a` and `http:///a` are addresses to a browser, and mistakes in a definition.
+    // Browsers accept `http:a` and `http:///a`; in a definition they are mistakes.
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
         return Err(not_http(text));
@@ -14,12 +14,12 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
     check_url(Url::parse(text), text)
 }
 
-/// Where a redirect leads, from the address that gave it (RFC 3986, section 5.2).
+/// Resolves the target of a redirect (RFC 3986, section 5.2).
 pub(super) fn resolve_redirect(base: &Url, location: &str) -> Result<Url, String> {
     check_url(base.join(location.trim()), location)
 }
 
-/// The address as the client sends it.
+/// Converts a URL for the HTTP client.
 pub(super) fn to_uri(url: &Url) -> Result<Uri, String> {
     url.as_str().parse().map_err(|error| format!("{url}: {error}"))
 }

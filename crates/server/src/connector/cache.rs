@@ -1,4 +1,4 @@
-//! `cache:v1`: one cache in the memory of the server, bounded in bytes.
+//! `cache:v1`: an in-memory cache per server, bounded in bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::task::permanent_failure;
 
-/// What a task asks for.
+/// The input of a cache task.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CacheRequest {
@@ -38,7 +38,7 @@ pub(super) struct Cache {
 #[derive(Debug, Default)]
 struct CacheEntries {
     by_key: BTreeMap<String, CacheEntry>,
-    /// Keys by when they were put, the oldest first.
+    /// Keys in insertion order, for eviction.
     by_age: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
@@ -56,7 +56,7 @@ impl Cache {
         Self { max_bytes, entries: Mutex::default() }
     }
 
-    /// Does what a task asks for.
+    /// Executes a cache task.
     pub(super) fn run(&self, input: &Json, now: Timestamp) -> Report {
         let request = match input.read::<CacheRequest>() {
             Ok(request) => request,
@@ -77,7 +77,7 @@ impl Cache {
 }
 
 impl CacheEntries {
-    /// What is there and still good; null otherwise.
+    /// The value of a key; null if there is none or it has expired.
     fn get(&mut self, key: &str, now: Timestamp) -> Json {
         let is_over = |entry: &CacheEntry| entry.until.is_some_and(|until| until <= now);
         if self.by_key.get(key).is_some_and(is_over) {
@@ -101,7 +101,7 @@ impl CacheEntries {
         }
     }
 
-    /// Makes room: what was put first goes first.
+    /// Evicts the oldest entries until the cache fits.
     fn evict(&mut self, max_bytes: usize) {
         while self.bytes > max_bytes
             && let Some((_, key)) = self.by_age.pop_first()
@@ -112,7 +112,7 @@ impl CacheEntries {
 }
 
 fn entry_bytes(key: &str, value: &Json) -> usize {
-    /// What the maps need for an entry, about.
+    /// Approximate overhead of the maps per entry.
     const ENTRY_OVERHEAD_BYTES: usize = 128;
     2 * key.len() + value.as_str().len() + ENTRY_OVERHEAD_BYTES
 }

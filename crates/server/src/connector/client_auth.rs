@@ -1,7 +1,7 @@
-//! How a call of a journey proves who it is: a fixed token, or one of an authorization server.
+//! Client authentication of journey calls: a static token, or OAuth 2 client credentials.
 //!
-//! Tokens of a server are kept until shortly before they expire. When a call is answered with 401,
-//! the token is dropped, fetched once more, and the call made once more.
+//! Tokens are cached until shortly before they expire. When a call is answered with 401, the token
+//! is fetched again and the call is repeated once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,16 +16,16 @@ use tokio::sync::Mutex;
 use super::http::{HttpError, OutboundRequest, OutboundResponse};
 use super::task::Connectors;
 
-/// How long before its end a token is not used any more, in milliseconds.
+/// How long before its expiry a token is replaced, in milliseconds.
 const EXPIRY_MARGIN_MS: i64 = 30_000;
 
-/// How long a token lasts that does not say so, in seconds.
+/// The lifetime of a token without `expires_in`, in seconds.
 const DEFAULT_TOKEN_LIFETIME_S: i64 = 300;
 
-/// How long fetching a token may take.
+/// Time limit for fetching a token, in milliseconds.
 const TOKEN_TIMEOUT_MS: u64 = 10_000;
 
-/// Tokens of authorization servers, by the policy that asks for them.
+/// Tokens of authorization servers, by the text of the policy.
 #[derive(Default)]
 pub(super) struct TokenCache(Mutex<BTreeMap<String, CachedToken>>);
 
@@ -34,7 +34,7 @@ struct CachedToken {
     until: Timestamp,
 }
 
-/// A policy, as definitions write it.
+/// An authentication policy, as definitions write it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum AuthPolicy {
@@ -70,7 +70,7 @@ struct TokenResponse {
 }
 
 impl Connectors {
-    /// Makes a call that proves who it is.
+    /// Sends a call with client authentication.
     pub(super) async fn call_with_auth(
         &self,
         task: &TaskRow,
@@ -105,7 +105,7 @@ impl Connectors {
         self.secrets.get(reference).ok_or_else(missing)
     }
 
-    /// A token that is good; not the one that was refused.
+    /// A valid token, other than the one that was refused.
     async fn token(
         &self,
         task: &TaskRow,
@@ -113,7 +113,7 @@ impl Connectors {
         credentials: &CredentialsGrant,
         refused: Option<&str>,
     ) -> Result<String, HttpError> {
-        // Those who come meanwhile wait for the same token.
+        // The lock is held while fetching, so that concurrent calls wait for the same token.
         let mut tokens = self.tokens.0.lock().await;
         let now = self.clock.now().real;
         let known = tokens.get(policy.as_str());
@@ -179,7 +179,7 @@ fn config_error(message: &str) -> HttpError {
     HttpError { code: "HTTP_AUTH_CONFIG", message: message.to_owned(), retryable: false }
 }
 
-/// Everything but unreserved characters becomes `%XX`.
+/// Percent-encodes everything except unreserved characters.
 fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

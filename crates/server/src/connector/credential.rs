@@ -1,7 +1,7 @@
-//! `apiKeyValidate:v1` and `jwtValidate:v1`: looks at the credentials of the inbound request.
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: check the credentials of the inbound request.
 //!
-//! A credential that is missing or bad is an answer for the journey; a profile that is not
-//! configured is an error of the deployment.
+//! A missing or invalid credential is a result for the journey; a profile that is not configured is a
+//! configuration error.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::task::{Connectors, permanent_failure};
 use crate::auth::{IdentityProvider, TokenCheck, find_key_by_digest};
 use crate::journey::ProfileSettings;
 
-/// What a task asks for.
+/// The input of a credential task.
 #[derive(Debug, Deserialize)]
 struct CredentialCheck {
     profile: String,
@@ -31,7 +31,7 @@ struct CredentialSource {
     scheme: Option<String>,
 }
 
-/// A profile that is ready to judge.
+/// A profile with its identity provider.
 pub(super) struct CredentialProfile {
     settings: ProfileSettings,
     provider: Option<IdentityProvider>,
@@ -127,7 +127,7 @@ fn find_credential(
         "cookie" => cookie(request, name),
         _ => header(request, name),
     }?;
-    // The scheme of the usual header belongs to it also when only the header was named.
+    // The default scheme also applies when a definition names the default header explicitly.
     let is_usual = location == "header" && name.eq_ignore_ascii_case(usual.0);
     let text = match scheme.or(usual.1.filter(|_| is_usual)) {
         Some(scheme) => {
@@ -150,7 +150,7 @@ fn cookie(request: &Request, name: &str) -> Option<String> {
     pairs.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
 }
 
-/// Problem details for the journey; the type says the same as the code.
+/// Problem details for the journey; the type is derived from the code.
 fn problem_details(code: &str) -> Value {
     let name = code.to_ascii_lowercase().replace('_', "-");
     json!({

@@ -1,5 +1,5 @@
-//! Opens connections: resolves a name, asks the guard about every address, connects to one that it
-//! permits, and speaks TLS where the address says so.
+//! Opens outbound connections: resolves the name, checks every address against the egress policy,
+//! connects to a permitted one, and uses TLS for `https`.
 
 use std::future::Future;
 use std::io;
@@ -24,56 +24,56 @@ use tower::Service;
 
 use super::{EgressPolicy, HostOverrides};
 
-/// Why there is no connection, with the host.
+/// Why a connection cannot be opened, with the host.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The guard permits none of its addresses.
+    /// The egress policy permits none of its addresses.
     #[error("{0} may not be called")]
     Forbidden(String),
-    /// It has no address.
+    /// The name has no address.
     #[error("{0} has no address")]
     NoAddress(String),
-    /// It did not answer in time.
+    /// Connecting took longer than the time limit.
     #[error("{0} did not answer in time")]
     TimedOut(String),
     /// Connecting failed.
     #[error("{host}: {source}")]
     Io {
-        /// The host.
+        /// The host that was called.
         host: String,
-        /// Why.
+        /// The error of the socket or of TLS.
         #[source]
         source: io::Error,
     },
 }
 
-/// Opens connections that the guard permits.
+/// Opens connections that the egress policy permits.
 #[derive(Clone)]
 pub struct Dialer {
     policy: Arc<EgressPolicy>,
     overrides: Arc<HostOverrides>,
-    /// Authorities besides those of this machine.
+    /// Certificate authorities in addition to those of this machine.
     authorities: Arc<Vec<CertificateDer<'static>>>,
     timeout: Duration,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
 impl Dialer {
-    /// A dialer that gives up after so long.
+    /// A dialer with a time limit for connecting.
     pub fn new(policy: EgressPolicy, timeout: Duration) -> Self {
         let (overrides, authorities) = (Arc::default(), Arc::default());
         let tls = Arc::new(OnceLock::new());
         Self { policy: Arc::new(policy), overrides, authorities, timeout, tls }
     }
 
-    /// Reaches some hosts elsewhere.
+    /// Overrides the addresses of some hosts.
     #[must_use]
     pub fn with_overrides(mut self, overrides: HostOverrides) -> Self {
         self.overrides = Arc::new(overrides);
         self
     }
 
-    /// Believes certificates of the authorities in a PEM file too.
+    /// Also trusts the certificate authorities in a PEM file.
     pub fn with_authorities(mut self, file: Option<&Path>) -> Result<Self, String> {
         let Some(file) = file else { return Ok(self) };
         let wrong = |error: String| format!("egress.ca_file {}: {error}", file.display());
@@ -112,7 +112,7 @@ impl Dialer {
         Ok(MaybeTlsStream::Tls(Box::new(TokioIo::new(stream))))
     }
 
-    /// The certificates of this machine, read when they are first needed.
+    /// The TLS configuration; certificates of this machine are read on first use.
     fn tls(&self) -> io::Result<Arc<ClientConfig>> {
         if let Some(known) = self.tls.get() {
             return Ok(known.clone());
@@ -147,8 +147,8 @@ impl Service<Uri> for Dialer {
     }
 }
 
-/// Connects to the first permitted address that answers. What was checked is what is connected to:
-/// nothing is looked up a second time.
+/// Connects to the first permitted address that answers. The addresses are resolved once, so that
+/// the checked address is the one that is connected to (no DNS rebinding).
 async fn connect_to(
     host: &str,
     port: u16,
@@ -164,7 +164,7 @@ async fn connect_to(
     for address in found.into_iter().filter(|address| permits(*address)) {
         match TcpStream::connect(address).await {
             Ok(stream) => {
-                // Requests are written whole; waiting to fill a packet only makes them late.
+                // Requests are written at once; Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -178,11 +178,11 @@ fn plain(stream: TcpStream) -> MaybeTlsStream {
     MaybeTlsStream::Plain(TokioIo::new(stream))
 }
 
-/// A connection, encrypted or not.
+/// A TCP connection with or without TLS.
 pub enum MaybeTlsStream {
-    /// As it is.
+    /// Without TLS.
     Plain(TokioIo<TcpStream>),
-    /// Encrypted.
+    /// With TLS.
     Tls(Box<TokioIo<TlsStream<TcpStream>>>),
 }
 

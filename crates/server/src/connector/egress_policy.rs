@@ -1,9 +1,8 @@
-//! Where outbound calls may go.
+//! The egress policy: which addresses outbound calls may reach.
 //!
-//! What is asked is the address that is about to be connected to, never a name: a name can mean
-//! something else a moment later. Everything that is not a plain public address is refused unless
-//! the configuration allows its network; an IPv6 address that carries an IPv4 address is judged by
-//! that one.
+//! The policy checks the address that is about to be connected to, never a name, because a name can
+//! resolve to another address a moment later. Only public addresses are permitted, unless the
+//! configuration allows a network. An IPv6 address that embeds an IPv4 address is checked as that.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -46,7 +45,7 @@ const SPECIAL_NETWORKS: &[&str] = &[
     "ff00::/8",          // multicast
 ];
 
-/// Says which addresses may be connected to.
+/// Decides which addresses may be connected to.
 #[derive(Debug, Clone)]
 pub struct EgressPolicy {
     special: Vec<IpNet>,
@@ -55,7 +54,7 @@ pub struct EgressPolicy {
 }
 
 impl EgressPolicy {
-    /// What the configuration says; what is wrong with it, otherwise.
+    /// Builds the policy from the configuration; the error names the invalid entry.
     pub fn new(settings: &EgressSettings) -> Result<Self, String> {
         let net = |text: &str| -> Result<IpNet, String> {
             let address = text.parse::<IpAddr>().map(IpNet::from);
@@ -67,12 +66,12 @@ impl EgressPolicy {
         Ok(Self { special, allow, ports: settings.ports.clone() })
     }
 
-    /// Whether everything may be called: for clients that talk to a server of ours.
+    /// A policy that permits everything, for addresses that the operator has chosen.
     pub fn allow_all() -> Self {
         Self { special: Vec::new(), allow: Vec::new(), ports: Vec::new() }
     }
 
-    /// Whether an address may be connected to. What is allowed by name may be called on any port.
+    /// Whether an address may be connected to. Allowed networks may be called on any port.
     pub fn permits(&self, address: SocketAddr) -> bool {
         let ip = embedded_ipv4(address.ip());
         let within = |nets: &[IpNet]| nets.iter().any(|net| net.contains(&ip));
@@ -81,7 +80,7 @@ impl EgressPolicy {
     }
 }
 
-/// The IPv4 address that an IPv6 address carries, or the address itself.
+/// The IPv4 address that an IPv6 address embeds, or the address itself.
 fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = ip else { return ip };
     let segments = v6.segments();
@@ -91,7 +90,7 @@ fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     };
     match segments {
         _ if v6 <= Ipv6Addr::LOCALHOST => ip,
-        // Compatible, mapped, translated, translated by NAT64, 6to4.
+        // IPv4-compatible, IPv4-mapped, IPv4-translated, NAT64, 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]

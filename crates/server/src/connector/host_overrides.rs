@@ -1,35 +1,35 @@
-//! Hosts that calls reach elsewhere: mocks of services during development and in tests.
+//! Host overrides: send calls for some hosts to mocks, for development and tests.
 //!
-//! The request stays as it is: its `Host` header, and the name that the certificate must be for. An
-//! address that the configuration names may be called, whatever the guard says of its network.
+//! The `Host` header and the name that the certificate must match do not change. An address that the
+//! configuration names may be called regardless of the egress policy.
 
 use std::collections::BTreeMap;
 
 use url::Url;
 
-/// Where calls to some hosts go instead.
+/// The host overrides.
 #[derive(Debug, Clone, Default)]
 pub struct HostOverrides(Vec<HostOverride>);
 
 #[derive(Debug, Clone)]
 struct HostOverride {
-    /// A host, or with `*.` in front everything below it.
+    /// A host name, or `*.` and a domain for all hosts below it.
     pattern: String,
     to: OverrideTarget,
 }
 
-/// Where a call goes instead.
+/// The address that replaces a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OverrideTarget {
     pub(super) host: String,
-    /// The port of the request when none is named.
+    /// The port; that of the request by default.
     pub(super) port: Option<u16>,
-    /// Whether it speaks no TLS, also when the request says `https`.
+    /// Whether to connect without TLS, also for `https`.
     pub(super) is_plain: bool,
 }
 
 impl HostOverrides {
-    /// Reads hosts and addresses; what is wrong with them, otherwise.
+    /// Parses the configuration; the error names the invalid entry.
     pub fn new(hosts: &BTreeMap<String, String>) -> Result<Self, String> {
         let read = |(pattern, to): (&String, &String)| {
             let wrong = |what: &str| format!("egress.host_overrides.{pattern:?} = {to:?}: {what}");
@@ -43,18 +43,18 @@ impl HostOverrides {
             Ok(HostOverride { pattern: pattern.to_ascii_lowercase(), to })
         };
         let mut overrides: Vec<HostOverride> = hosts.iter().map(read).collect::<Result<_, _>>()?;
-        // A host by its own name comes before patterns, the longer pattern before the shorter.
+        // Exact names match before patterns, longer patterns before shorter ones.
         let order =
             |it: &HostOverride| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
         overrides.sort_by_key(order);
         Ok(Self(overrides))
     }
 
-    /// Where calls to a host go, if that is elsewhere.
+    /// The override of a host, if there is one.
     pub(super) fn find(&self, host: &str) -> Option<&OverrideTarget> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let fits = |it: &&HostOverride| match it.pattern.strip_prefix('*') {
-            // `.example.com`: the name itself is not below itself.
+            // `*.example.com` does not match `example.com` itself.
             Some(end) => host.ends_with(end) && host.len() > end.len(),
             None => host == it.pattern,
         };
@@ -71,7 +71,7 @@ fn parse_target(text: &str) -> Option<OverrideTarget> {
     if rest.is_empty() || rest.contains(['/', '?', '#', '@']) {
         return None;
     }
-    // A scheme without a usual port, so that a port that is written is always seen.
+    // A scheme without default port, because `url` drops the default port of known schemes.
     let url = Url::parse(&format!("meantime://{rest}")).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
     Some(OverrideTarget { host, port: url.port(), is_plain })

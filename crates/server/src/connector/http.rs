@@ -1,7 +1,7 @@
-//! Outbound HTTP calls: bounded in time, size and redirects, and guarded at every hop.
+//! Outbound HTTP calls with limits on time, size and redirects.
 //!
-//! A redirect is a new call: its address is read, its host resolved and every address checked like
-//! the first. Neither bodies nor headers that may be credentials follow to another origin.
+//! A redirect is a new call: its URL is parsed, its host resolved and every address checked like the
+//! first. Bodies, and headers that may be credentials, are not sent to another origin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,14 +27,14 @@ use crate::extract::json_depth;
 use crate::observe::{call_span, record_status};
 use crate::settings::EgressSettings;
 
-/// Names the work to systems that de-duplicate.
+/// Lets the called system deduplicate requests.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How long the caller's instance has left, in milliseconds (D6).
+/// The time left until the deadline of the calling instance, in milliseconds (D6).
 const BUDGET_HEADER: HeaderName = HeaderName::from_static("meantime-budget-ms");
 
-/// The headers that follow a redirect to another origin. Any other may be a credential: only the
-/// definition knows which are.
+/// The headers that are sent to another origin after a redirect. Any other header may be a
+/// credential: only the definition knows.
 const CROSS_ORIGIN_HEADERS: [HeaderName; 7] = [
     ACCEPT,
     ACCEPT_LANGUAGE,
@@ -45,20 +45,20 @@ const CROSS_ORIGIN_HEADERS: [HeaderName; 7] = [
     HeaderName::from_static("tracestate"),
 ];
 
-/// What a call may take.
+/// The limits of a call.
 #[derive(Debug, Clone)]
 pub(super) struct CallLimits {
-    /// Until it is over.
+    /// The time limit.
     pub(super) timeout: Duration,
-    /// Whether that is what is left until the deadline.
+    /// Whether the time limit is the deadline of the instance.
     pub(super) is_deadline: bool,
-    /// What the instance has left.
+    /// The time left until the deadline of the instance.
     pub(super) budget_ms: Option<u64>,
-    /// The name of the work.
+    /// The idempotency key of the task.
     pub(super) idempotency_key: String,
 }
 
-/// A call to make.
+/// An outbound request.
 #[derive(Debug, Clone)]
 pub(super) struct OutboundRequest {
     pub(super) method: String,
@@ -67,23 +67,23 @@ pub(super) struct OutboundRequest {
     pub(super) body: Option<Json>,
 }
 
-/// What came back.
+/// The response to an outbound request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutboundResponse {
     pub(super) status: u16,
-    /// By names in lower case.
+    /// Headers by lower-case name.
     pub(super) headers: BTreeMap<String, HeaderField>,
-    /// The body, or why it cannot be kept unchanged.
+    /// The body, or why it cannot be represented without loss.
     pub(super) body: Result<Json, String>,
 }
 
-/// What a header says.
+/// The value of a header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum HeaderField {
-    /// Several values are one, with commas between them (RFC 9110, section 5.3).
+    /// Several values are joined by commas (RFC 9110, section 5.3).
     Text(String),
-    /// `Set-Cookie`: its values have commas of their own.
+    /// `Set-Cookie`, whose values contain commas.
     List(Vec<String>),
 }
 
@@ -96,12 +96,12 @@ impl HeaderField {
     }
 }
 
-/// Why nothing came back.
+/// Why a call has no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpError {
     pub(super) code: &'static str,
     pub(super) message: String,
-    /// Whether it may work the next time.
+    /// Whether a retry may succeed.
     pub(super) retryable: bool,
 }
 
@@ -111,7 +111,7 @@ impl HttpError {
     }
 }
 
-/// Makes calls.
+/// The client for outbound calls.
 pub(super) struct HttpClient {
     client: Client<Dialer, Full<Bytes>>,
     settings: EgressSettings,
@@ -134,7 +134,7 @@ impl HttpClient {
         Ok(Self { client, settings: settings.clone(), max_json_depth })
     }
 
-    /// Makes a call, within what it may take.
+    /// Sends a request within its limits.
     pub(super) async fn call(
         &self,
         call: OutboundRequest,
@@ -144,7 +144,7 @@ impl HttpClient {
         let answered =
             tokio::time::timeout(timeout, self.send_following_redirects(call, &limits)).await;
         answered.unwrap_or_else(|_| {
-            let text = format!("no answer within {} ms", timeout.as_millis());
+            let text = format!("no response within {} ms", timeout.as_millis());
             let code = if is_deadline { HTTP_DEADLINE } else { "HTTP_TIMEOUT" };
             Err(HttpError::new(code, text, !is_deadline))
         })
@@ -158,7 +158,7 @@ impl HttpClient {
         let invalid = |text: String| HttpError::new("HTTP_INVALID", text, false);
         let mut url = address::parse(&call.url).map_err(invalid)?;
         let mut method = Method::from_bytes(call.method.as_bytes())
-            .map_err(|_| invalid(format!("{:?} is no method", call.method)))?;
+            .map_err(|_| invalid(format!("{:?} is not an HTTP method", call.method)))?;
         let (mut headers, mut body) = prepare_request(&call, limits).map_err(invalid)?;
         let span = call_span(method.as_str(), url.host_str().unwrap_or_default(), &mut headers);
         for _ in 0..=self.settings.max_redirects {
@@ -178,7 +178,7 @@ impl HttpClient {
             }
             if url.origin() != next.origin() {
                 if !body.is_empty() {
-                    // It would repeat the body elsewhere: whoever made the call decides.
+                    // Following would send the body to another origin; the caller gets the redirect instead.
                     return self.read_response(response).await;
                 }
                 headers = CROSS_ORIGIN_HEADERS
@@ -202,7 +202,7 @@ impl HttpClient {
         let bytes = match Limited::new(body, limit).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let text = format!("the answer has more than {limit} bytes");
+                let text = format!("the response is larger than {limit} bytes");
                 return Err(HttpError::new("HTTP_TOO_LARGE", text, false));
             }
             Err(error) => return Err(HttpError::new("HTTP_INVALID", error.to_string(), true)),
@@ -216,7 +216,7 @@ impl HttpClient {
     }
 }
 
-/// The headers and the body of a call.
+/// Builds headers and body of a request.
 fn prepare_request(
     call: &OutboundRequest,
     limits: &CallLimits,
@@ -253,22 +253,23 @@ fn prepare_request(
     Ok((headers, body))
 }
 
-/// Where an answer leads, if it is a redirect.
+/// The target of a redirect response.
 fn redirect_target(url: &Url, response: &Response<Incoming>) -> Result<Option<Url>, String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = response.headers().get(LOCATION).filter(|_| is_redirect);
     let Some(location) = location else { return Ok(None) };
-    let location = location.to_str().map_err(|_| "a redirect leads nowhere".to_owned())?;
+    let location =
+        location.to_str().map_err(|_| "the location of a redirect is not valid".to_owned())?;
     address::resolve_redirect(url, location).map(Some)
 }
 
-/// Whether a redirect asks for the other page instead of repeating the request there.
+/// Whether the redirected request becomes a GET without body.
 fn becomes_get(status: StatusCode, method: &Method) -> bool {
     let is_plain = method == Method::GET || method == Method::HEAD;
     !is_plain && matches!(status.as_u16(), 301..=303)
 }
 
-/// Headers as tasks see them.
+/// Converts headers for tasks.
 fn header_fields(headers: &HeaderMap) -> BTreeMap<String, HeaderField> {
     let mut fields: BTreeMap<String, HeaderField> = BTreeMap::new();
     for (name, value) in headers {
@@ -289,8 +290,8 @@ fn header_fields(headers: &HeaderMap) -> BTreeMap<String, HeaderField> {
     fields
 }
 
-/// JSON if the answer says it is and it is; otherwise the text; null if it is empty. JSON that
-/// cannot be kept unchanged is an error, never something else.
+/// Decodes the body: JSON if the content type says so and it is valid JSON, null if empty, otherwise
+/// text. JSON that cannot be represented without loss is an error.
 fn decode_body(headers: &HeaderMap, bytes: &[u8], max_json_depth: usize) -> Result<Json, String> {
     if bytes.is_empty() {
         return Ok(Json::null());

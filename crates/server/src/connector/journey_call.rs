@@ -1,7 +1,7 @@
 //! `httpCall:v1`: an outbound call of a journey.
 //!
-//! An answer of any status completes the task, unless the journey's retry policy says that it is
-//! worth another attempt: then it is a failure with the answer as its data, and the last one still
+//! A response of any status completes the task, unless the retry policy of the journey names the
+//! status: then the attempt fails with the response as its data, so that the last response still
 //! reaches the journey.
 
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use super::http::{HeaderField, OutboundRequest, OutboundResponse};
 use super::task::{Connectors, HttpTaskOutput, permanent_failure, task_failure};
 use crate::journey::InboundRequest;
 
-/// The most a server may ask us to wait, in milliseconds.
+/// Maximum `Retry-After` that is honoured, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 3_600_000;
 
-/// The inbound request that a task names.
+/// The inbound request of a task.
 pub(super) struct RequestScope {
-    /// The request, while it lasts.
+    /// The request, if it is still in progress.
     pub(super) inbound: Option<Arc<InboundRequest>>,
-    /// Whether the task names one that is over, or was one of another process.
+    /// Whether the task names a request that has ended or belonged to another process.
     pub(super) is_gone: bool,
 }
 
 impl Connectors {
-    /// The inbound request of a task. Without it the task runs as if nothing had been sent.
+    /// Looks up the inbound request of a task. Without it the task runs with empty headers.
     pub(super) fn scope_of(&self, task: &TaskRow, id: Option<&str>) -> RequestScope {
         let inbound = id.and_then(|id| self.requests.get(id));
         let is_gone = id.is_some() && inbound.is_none();
         if is_gone {
             let (name, instance) = (&task.spec.name, task.id.0.instance);
-            tracing::info!(%instance, task = %name, "runs without its inbound request, which is over");
+            tracing::info!(%instance, task = %name, "the inbound request has ended; the task runs without its headers");
         }
         RequestScope { inbound, is_gone }
     }
@@ -64,7 +64,7 @@ impl Connectors {
     ) -> Result<OutboundResponse, super::http::HttpError> {
         let HttpRequest { method, url, mut headers, body, timeout_ms, auth, .. } = request;
         for (name, value) in scope.inbound.iter().flat_map(|it| it.passthrough.iter()) {
-            // What the journey says itself wins.
+            // Headers of the journey take precedence over passed-through ones.
             let is_said = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
             if !is_said {
                 headers.insert(name.clone(), value.clone());
@@ -78,8 +78,8 @@ impl Connectors {
     }
 }
 
-/// A call that took all the time that its run had: the run ends with its deadline. The data says
-/// with which, since somebody may have moved it meanwhile.
+/// The failure of a call that ran until the deadline: the run ends with its deadline. The data names
+/// the deadline, because an operator may have moved it meanwhile.
 fn deadline_failure(task: &TaskRow, message: &str) -> Report {
     let mut failure = Failure::new(HTTP_DEADLINE, message);
     let deadline = task.deadline_at.map(|it| Json::text(&it.to_string()));
@@ -87,7 +87,7 @@ fn deadline_failure(task: &TaskRow, message: &str) -> Report {
     Report::Failed { failure, retryable: false, retry_after_ms: None, thrown: None }
 }
 
-/// An answer, or an answer that another attempt may better.
+/// Completes the task with a response, or fails the attempt if the policy retries this status.
 fn report_response(retry_on: &[String], answer: OutboundResponse, request_gone: bool) -> Report {
     let status = answer.status;
     let cause = match status {
@@ -105,7 +105,7 @@ fn report_response(retry_on: &[String], answer: OutboundResponse, request_gone: 
     }
     let mut failure = match body_error {
         Some(reason) => Failure::new(HTTP_BODY, reason),
-        None => Failure::new("HTTP_STATUS", format!("the answer was {status}")),
+        None => Failure::new("HTTP_STATUS", format!("the response status was {status}")),
     };
     failure.data = match Json::of(&output) {
         Ok(output) => Some(output),

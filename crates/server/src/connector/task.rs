@@ -1,4 +1,4 @@
-//! Runs engine tasks by their name.
+//! Runs engine tasks by their type.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,12 +25,12 @@ use super::http::{
 use crate::journey::{InboundRequests, Secrets};
 use crate::settings::{EgressSettings, Settings};
 
-/// The names of tasks of journeys besides their HTTP calls.
+/// Engine task types of journeys, besides HTTP calls.
 const CACHE_TASK: &str = "cache:v1";
 const API_KEY_TASK: &str = "apiKeyValidate:v1";
 const JWT_TASK: &str = "jwtValidate:v1";
 
-/// Everything the engine can do outside.
+/// The runner of engine tasks.
 pub(crate) struct Connectors {
     outbound: HttpClient,
     settings: EgressSettings,
@@ -49,13 +49,13 @@ pub(super) struct HttpTaskOutput {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, HeaderField>,
     pub(super) body: Json,
-    /// The inbound request whose headers should have gone along was over.
+    /// The inbound request whose headers should be passed through had ended.
     #[serde(rename = "requestGone", skip_serializing_if = "std::ops::Not::not")]
     pub(super) request_gone: bool,
 }
 
 impl HttpTaskOutput {
-    /// The output, and why the body is not in it.
+    /// The output, and why the body is missing in it.
     pub(super) fn of(answer: OutboundResponse, request_gone: bool) -> (Self, Option<String>) {
         let OutboundResponse { status, headers, body } = answer;
         let (body, body_error) = match body {
@@ -65,7 +65,7 @@ impl HttpTaskOutput {
         (Self { status, headers, body, request_gone }, body_error)
     }
 
-    /// The end of the task. Without the body it is a failure with the rest of the answer.
+    /// The report of the task. Without the body it is a failure with the rest as data.
     pub(super) fn report(&self, body_error: Option<String>) -> Report {
         match (Json::of(self), body_error) {
             (Ok(output), None) => Report::Completed(output),
@@ -113,7 +113,7 @@ impl Connectors {
                 let (output, body_error) = HttpTaskOutput::of(answer, false);
                 output.report(body_error)
             }
-            // A flow hears of its deadline when that comes.
+            // The deadline event ends the flow; the task itself only reports a timeout.
             Err(error) if error.code == HTTP_DEADLINE => {
                 task_failure("HTTP_TIMEOUT", &error.message, true)
             }
@@ -121,21 +121,21 @@ impl Connectors {
         }
     }
 
-    /// Makes a call for a task, within what the task may take.
+    /// Sends a request for a task, within the limits of the task.
     pub(super) async fn outbound_call(
         &self,
         task: &TaskRow,
         call: OutboundRequest,
         timeout_ms: Option<u64>,
     ) -> Result<OutboundResponse, HttpError> {
-        // What waits for a place still counts against the budget, so it is measured afterwards.
+        // Waiting for a permit uses up the budget, so the remaining time is computed afterwards.
         let Ok(_permit) = self.call_permits.acquire().await else {
             return Err(HttpError::new("HTTP_UNREACHABLE", "the engine is stopping", false));
         };
         let left = remaining_ms(task, self.clock.now().engine);
         if left == Some(0) {
-            // Nothing is left: the call does not start (D3).
-            return Err(HttpError::new(HTTP_DEADLINE, "nothing is left of the deadline", false));
+            // The deadline has passed: the call does not start (D3).
+            return Err(HttpError::new(HTTP_DEADLINE, "the deadline has passed", false));
         }
         let timeout = self.timeout(task, timeout_ms, left);
         let is_deadline = left.is_some_and(|left| timeout >= Duration::from_millis(left));
@@ -144,7 +144,7 @@ impl Connectors {
         self.outbound.call(call, limits).await
     }
 
-    /// The shortest of what the call, the task, the configuration and the deadline allow.
+    /// The smallest limit of call, task, configuration and deadline.
     fn timeout(&self, task: &TaskRow, asked: Option<u64>, left: Option<u64>) -> Duration {
         let usual: Duration = self.settings.timeout.into();
         let most: Duration = self.settings.max_timeout.into();
@@ -164,14 +164,14 @@ impl EngineTasks for Connectors {
                 API_KEY_TASK | JWT_TASK => self.check_credential(&task).await,
                 other => permanent_failure(
                     "UNKNOWN_ENGINE_TASK",
-                    &format!("this release cannot do {other:?}"),
+                    &format!("this release has no engine task of type {other:?}"),
                 ),
             }
         })
     }
 }
 
-/// What is left until the deadline, in milliseconds.
+/// The time left until the deadline, in milliseconds.
 fn remaining_ms(task: &TaskRow, now: Timestamp) -> Option<u64> {
     let deadline = task.deadline_at?;
     Some(u64::try_from(deadline.saturating_since(now)).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Bodies: JSON of a known shape, JSON of any shape, and text.
+//! Extractors of request bodies: typed JSON, raw JSON, and sources to deploy.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -16,13 +16,13 @@ use crate::app::App;
 use crate::concurrency::RequestPermit;
 use crate::problem::{Problem, ProblemCode};
 
-/// A JSON body of a known shape. Nothing at all counts as an object without members.
+/// A typed JSON body. An empty body counts as an empty object.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// A JSON body of any shape, kept as it was written. Nothing at all is null.
+/// A JSON body of any shape, kept exactly as written. An empty body is null.
 pub(crate) struct RawJson(pub(crate) Json);
 
-/// A text, with its media type in lower case and without parameters, and files that came along.
+/// A source to deploy: its media type in lower case without parameters, its text and further files.
 pub(crate) struct SourceBody {
     pub(crate) media_type: Option<String>,
     pub(crate) text: String,
@@ -54,7 +54,7 @@ impl FromRequest<App> for RawJson {
         }
         let text = utf8(&bytes)?;
         Json::parse(text).map(Self).map_err(|invalid| {
-            // The same text once more, for its words.
+            // Parse again with serde_json for its error position and message.
             let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
             error.map_or_else(|| Problem::from(invalid), |it| invalid_json(&it))
         })
@@ -96,8 +96,8 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
     Ok(bytes)
 }
 
-/// Reads a body whole, up to a limit in bytes and in time. One that is not there yet is waited for
-/// like anything else: who sends slowly takes no place from others.
+/// Reads a whole body, up to a limit in bytes and in time. If it has not arrived yet, the request
+/// counts as waiting, so that slow clients do not use up the requests in flight.
 async fn read_bytes(request: Request, limit: usize, app: &App) -> Result<Bytes, Problem> {
     let permit = request.extensions().get::<RequestPermit>().cloned();
     let read = Limited::new(request.into_body(), limit).collect();
@@ -125,15 +125,15 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(kind.to_ascii_lowercase()).filter(|kind| !kind.is_empty())
 }
 
-/// Whether a body of this type is read as JSON. `curl -d` says that it sends a form; nothing here
-/// takes forms, and requests of other sites are refused by their origin.
+/// Whether a body of this type is read as JSON. `curl -d` declares a form by default; no operation
+/// accepts forms, and cross-site requests are rejected by their origin.
 fn is_json(kind: &str) -> bool {
     kind == "application/json"
         || (kind.starts_with("application/") && kind.ends_with("+json"))
         || kind == "application/x-www-form-urlencoded"
 }
 
-/// A payload that is not JSON.
+/// The problem of a body that is not JSON.
 fn invalid_json(error: &serde_json::Error) -> Problem {
     Problem::new(ProblemCode::InvalidJson, error_text::describe_body_error(error))
 }

@@ -1,7 +1,7 @@
-//! How deep a JSON text is nested, without reading it into values.
+//! Nesting depth of JSON text, without parsing it.
 
-/// The deepest nesting of arrays and objects. Of a text that is not JSON it says something that
-/// does not matter, since that text is refused anyway.
+/// The maximum nesting of arrays and objects. For invalid JSON the result is meaningless, but the
+/// parser rejects that text anyway.
 pub(crate) fn json_depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);

@@ -1,11 +1,11 @@
-//! What is wrong with a body or a query, in the words of the API.
+//! Translates parser errors of bodies and queries into the terms of the API.
 //!
-//! The parser speaks to programmers of this server: of fields, variants and integer types. Those
-//! who call it know members, parameters and numbers.
+//! Parser messages use terms of Rust: fields, variants, integer types. API users know members,
+//! parameters and numbers.
 
 use serde_json::Error;
 
-/// What is wrong with a JSON body.
+/// Describes an error in a JSON body, with line and column.
 pub(super) fn describe_body_error(error: &Error) -> String {
     let text = error.to_string();
     let (text, place) = match text.rsplit_once(" at line ") {
@@ -18,7 +18,7 @@ pub(super) fn describe_body_error(error: &Error) -> String {
     format!("not valid JSON: {}{place}", describe_syntax(text))
 }
 
-/// What is wrong with a query, from what its parser says.
+/// Describes an error in a query, from the message of its parser.
 pub(super) fn describe_query_error(text: &str) -> String {
     let text = text.trim_start_matches("Failed to deserialize query string: ");
     match text.split_once(": ") {
@@ -32,7 +32,7 @@ pub(super) fn describe_query_error(text: &str) -> String {
     }
 }
 
-/// What is wrong with a part of a path.
+/// Describes an invalid path parameter.
 pub(super) fn describe_path_error(text: &str) -> String {
     let text = text.trim_start_matches("Invalid URL: ");
     match text.split_once("Cannot parse ") {
@@ -49,7 +49,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// JSON of the wrong shape, a parameter of the wrong kind.
+/// Describes a value of the wrong type or an unknown or missing member.
 fn describe_shape(text: &str, what: &str) -> String {
     if let Some(name) = text.strip_prefix("missing field ") {
         return format!("the {what} {name} is missing");
@@ -87,7 +87,7 @@ fn describe_shape(text: &str, what: &str) -> String {
     }
 }
 
-/// A name and what was expected instead, without the small words around it.
+/// Splits a message into the name and the list of expected names.
 fn split_expected<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, Option<String>)> {
     let rest = text.strip_prefix(prefix)?;
     let (name, known) = rest.split_once(", ").unwrap_or((rest, ""));
@@ -98,7 +98,7 @@ fn split_expected<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, Option<St
     Some((name, known))
 }
 
-/// What a parser expects.
+/// The API term for an expected Rust type.
 fn type_name(wanted: &str) -> &str {
     match wanted {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
@@ -114,7 +114,7 @@ fn type_name(wanted: &str) -> &str {
     }
 }
 
-/// What was given instead.
+/// The API term for the given value.
 fn value_text(given: &str) -> String {
     let kinds = [
         ("string ", "the text "),
@@ -135,7 +135,7 @@ fn value_text(given: &str) -> String {
     }
 }
 
-/// A text that is not JSON.
+/// Describes a JSON syntax error.
 fn describe_syntax(text: &str) -> &str {
     match text {
         "EOF while parsing a value" => "the text ends where a value is expected",

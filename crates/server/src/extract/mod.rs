@@ -1,5 +1,4 @@
-//! What handlers get out of a request: bodies, queries and ids, each with a problem of its own
-//! when it is wrong.
+//! Extractors for bodies, queries and path parameters, with problem responses for invalid ones.
 
 mod body;
 mod depth;

@@ -1,4 +1,4 @@
-//! Parts of the path: ids and names.
+//! Extractors of path parameters.
 
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ use super::error_text;
 use crate::app::App;
 use crate::problem::{Problem, ProblemCode};
 
-/// The one id in the path. What cannot be an id names nothing that is there.
+/// The only id in the path. An invalid id is answered with 404.
 pub(crate) struct PathId<T>(pub(crate) T);
 
-/// The names in the path.
+/// The parameters of the path.
 pub(crate) struct PathParams<T>(pub(crate) T);
 
 impl<T: FromStr<Err = InvalidId>> FromRequestParts<App> for PathId<T> {

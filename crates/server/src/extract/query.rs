@@ -1,5 +1,5 @@
-//! The query. A parameter that nobody knows is refused: a filter with a typing error would
-//! otherwise filter nothing.
+//! Extractor of the query string. Unknown parameters are rejected: a misspelled filter would
+//! otherwise be ignored.
 
 use axum::extract::{FromRequestParts, Query as AxumQuery};
 use axum::http::request::Parts;

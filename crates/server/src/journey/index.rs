@@ -1,10 +1,8 @@
-//! What the surface of journeys knows of all deployed definitions: APIs by the path that they
-//! answer at, and whether anything is public.
+//! Index of deployed journeys: APIs by path, and whether anything is public.
 //!
-//! A path that is known is checked against the latest version of its API; one that is not is looked
-//! for among all of them, so that what was deployed elsewhere is found. Looking through all costs
-//! something, so callers whom nobody knows make that happen once a second at most, and after every
-//! deployment at this node.
+//! An indexed path is checked against the latest version of its API. Otherwise the index is rebuilt
+//! from the store, because another node may have deployed the API. Rebuilding is expensive, so
+//! unauthenticated callers cause it at most once a second, and after a deployment on this node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock};
@@ -19,10 +17,10 @@ use super::surface::{SurfaceDefinition, latest};
 use crate::app::App;
 use crate::problem::Problem;
 
-/// How long what was read is good enough for callers whom nobody knows, in milliseconds.
+/// Maximum age of the index for unauthenticated callers, in milliseconds.
 const MAX_INDEX_AGE_MS: i64 = 1_000;
 
-/// What was read of all definitions.
+/// The index.
 #[derive(Debug, Default)]
 pub(crate) struct SurfaceIndex(RwLock<IndexSnapshot>);
 
@@ -30,15 +28,15 @@ pub(crate) struct SurfaceIndex(RwLock<IndexSnapshot>);
 struct IndexSnapshot {
     /// Names of APIs by their paths.
     paths: BTreeMap<String, String>,
-    /// Names of all APIs: each answers at `/apis/<name>`, too.
+    /// Names of all APIs; each also answers at `/apis/<name>`.
     names: BTreeSet<String>,
     has_public: bool,
-    /// When that was read; none if it must be read again.
+    /// When the index was built; none if it must be rebuilt.
     at: Option<Timestamp>,
 }
 
 impl SurfaceIndex {
-    /// The API that answers at a path below the base.
+    /// The API at a path below the base path.
     pub(crate) async fn api(
         &self,
         app: &App,
@@ -51,7 +49,7 @@ impl SurfaceIndex {
         Ok(self.find_api(app, path).await)
     }
 
-    /// The same, for callers whom nobody knows.
+    /// The same for unauthenticated callers: the index may be slightly old.
     pub(crate) async fn public_api(
         &self,
         app: &App,
@@ -70,8 +68,8 @@ impl SurfaceIndex {
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
     }
 
-    /// Where definitions that are about to be deployed would answer in the place of an API that is
-    /// there, or of one another.
+    /// Diagnostics for definitions to be deployed whose path another API has, deployed or in the same
+    /// deployment.
     pub(crate) async fn route_conflicts(
         &self,
         app: &App,
@@ -110,12 +108,12 @@ impl SurfaceIndex {
         Ok(found)
     }
 
-    /// Something was deployed or undeployed here.
+    /// Marks the index as outdated after a deployment or undeployment.
     pub(crate) fn invalidate(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).at = None;
     }
 
-    /// An API, if it is known and still answers at this path.
+    /// The API at an indexed path, if its latest version still has this path.
     async fn find_api(&self, app: &App, path: &str) -> Option<SurfaceDefinition> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).paths.get(path).cloned();
         let named = latest(app, &known?, Kind::Api).await.ok()?;

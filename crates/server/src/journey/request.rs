@@ -1,9 +1,8 @@
-//! Inbound requests, kept in memory under an id while they last.
+//! Registry of inbound requests in progress.
 //!
-//! A run stores only the id. A task that names a request finds its headers here, or nothing: after
-//! the answer, after a restart and on another node. Stored ids outlive the process that gave them,
-//! so an id is 128 random bits: no other process and no other node gives it again, and nobody can
-//! guess one.
+//! A run stores only the id of its request. A task looks the headers up here; it finds nothing after
+//! the response, after a restart, or on another node. Stored ids outlive the process, so an id has
+//! 128 random bits: no other process creates it again, and it cannot be guessed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use meantime_journey::surface::Request;
 use meantime_kernel::random::{Entropy as _, SystemEntropy};
 
-/// A request as tasks see it.
+/// An inbound request as tasks see it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InboundRequest {
     /// Headers and query.
     pub(crate) request: Request,
-    /// Headers that outbound calls get.
+    /// Headers that are passed through to outbound calls.
     pub(crate) passthrough: Vec<(String, String)>,
 }
 
-/// All requests under way. Cheap to clone.
+/// All inbound requests in progress. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InboundRequests(Arc<RequestRegistry>);
 
@@ -30,27 +29,27 @@ struct RequestRegistry {
     entropy: Mutex<SystemEntropy>,
 }
 
-/// Keeps a request; it is forgotten when this is dropped.
+/// Keeps a request registered until it is dropped.
 pub(crate) struct RequestGuard {
     requests: InboundRequests,
     name: String,
 }
 
 impl InboundRequests {
-    /// An id for a request that is about to be kept.
+    /// A new id for a request.
     pub(crate) fn new_id(&self) -> String {
         let mut entropy = self.0.entropy.lock().unwrap_or_else(PoisonError::into_inner);
         format!("inbound-{:016x}{:016x}", entropy.next(), entropy.next())
     }
 
-    /// Keeps a request under its name.
+    /// Registers a request under its id.
     pub(crate) fn register(&self, inbound: InboundRequest) -> RequestGuard {
         let name = inbound.request.name.clone();
         self.with_entries(|entries| entries.insert(name.clone(), Arc::new(inbound)));
         RequestGuard { requests: self.clone(), name }
     }
 
-    /// A request that still lasts.
+    /// A request, if it is still in progress.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<InboundRequest>> {
         self.with_entries(|entries| entries.get(name).cloned())
     }

@@ -1,8 +1,8 @@
-//! The clock of runs that answer a request while the engine's own clock is virtual.
+//! The clock of in-memory runs while the engine's clock is virtual.
 //!
-//! Nobody moves the virtual clock while a request waits for its answer, so a retry or a deadline in
-//! such a run would never come. Here time stands where the virtual clock stands, too, and jumps to
-//! the next due instant when as much real time has passed as was left until then.
+//! The virtual clock does not move while a request waits for its response, so a retry or a deadline
+//! of such a run would never fire. This clock shows the time of the virtual clock, and jumps to the
+//! next due instant when as much real time has passed as was left until then.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use std::time::Duration;
 use meantime_core::Timestamp;
 use meantime_kernel::clock::{Clock, Now};
 
-/// How long after its time an instant that was waited for still counts: whoever waited wakes up
-/// at once. Later, nobody waits for it any more.
+/// How long after its real time an awaited instant is still applied. The waiting kernel wakes up at
+/// once; if nothing asked for so long, the wait was abandoned.
 const WAKE_GRACE_MS: i64 = 1_000;
 
-/// Engine time passes when somebody waits for it.
+/// A clock whose engine time advances only to awaited instants.
 pub(crate) struct RequestClock {
     engine: Arc<dyn Clock>,
     state: Mutex<ClockState>,
@@ -22,14 +22,14 @@ pub(crate) struct RequestClock {
 
 #[derive(Debug, Default)]
 struct ClockState {
-    /// How far it has jumped.
+    /// The latest instant that it has jumped to.
     reached: Timestamp,
-    /// The next due instant, and the real instant at which it comes.
+    /// The awaited instant, and the real time at which the clock jumps to it.
     awaited: Option<(Timestamp, Timestamp)>,
 }
 
 impl RequestClock {
-    /// A clock that goes by that of the engine, and does not stand still when that is virtual.
+    /// Wraps a virtual clock; returns any other clock unchanged.
     pub(crate) fn wrap(engine: Arc<dyn Clock>) -> Arc<dyn Clock> {
         if !engine.is_virtual() {
             return engine;

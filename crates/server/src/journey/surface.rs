@@ -1,4 +1,4 @@
-//! Definitions, instances and answers put together.
+//! Looks up definitions and instances for the API of journeys, and applies read guards.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::show;
 
-/// A definition by its name.
+/// A journey or API by its name.
 pub(crate) struct SurfaceDefinition {
     pub(crate) id: DefinitionId,
     entry: Arc<CachedDefinition>,
 }
 
-/// An instance of a journey.
+/// An instance of a journey with its definition.
 pub(crate) struct SurfaceInstance {
     pub(crate) row: InstanceRow,
     entry: Arc<CachedDefinition>,
@@ -59,7 +59,7 @@ pub(crate) async fn api(app: &App, name: &str) -> Result<SurfaceDefinition, Prob
     routed.ok_or(unknown)
 }
 
-/// An instance of a journey; others are not there.
+/// An instance of a journey; other instances are unknown here.
 pub(crate) async fn find(app: &App, id: InstanceId) -> Result<SurfaceInstance, Problem> {
     let row = app.store().instance(id).await?;
     let row = row.ok_or(Error::UnknownInstance(id))?;
@@ -71,19 +71,19 @@ impl SurfaceDefinition {
         &self.entry.name
     }
 
-    /// Whether anybody may call it.
+    /// Whether it is public.
     pub(crate) fn is_public(&self, app: &App) -> bool {
         is_public(app, &self.entry)
     }
 
-    /// The compiled definition; nothing when this release cannot read it.
+    /// The compiled definition; none if this release cannot read it.
     pub(crate) fn definition(&self) -> Option<&Definition> {
         self.entry.compiled().map(|(_, definition)| definition)
     }
 }
 
 impl SurfaceInstance {
-    /// A row as its journey shows it.
+    /// Looks up the definition of a row.
     pub(crate) async fn new(app: &App, row: InstanceRow) -> Result<Self, Problem> {
         let entry = app.definitions().get(row.definition).await?;
         let is_journey = entry.notation == JOURNEY_NOTATION && entry.compiled().is_some();
@@ -94,12 +94,12 @@ impl SurfaceInstance {
         Ok(Self { row, entry, id })
     }
 
-    /// Whether anybody may call it: the version that it runs decides.
+    /// Whether it is public; the version that it runs decides.
     pub(crate) fn is_public(&self, app: &App) -> bool {
         is_public(app, &self.entry)
     }
 
-    /// The definition and the instance, as answers are made of.
+    /// The definition and the instance, for building responses.
     pub(crate) fn definition_and_instance(&self) -> Option<(&Definition, Instance<'_>)> {
         let (_, definition) = self.entry.compiled()?;
         let extra = &self.row.meta;
@@ -109,12 +109,12 @@ impl SurfaceInstance {
         Some((definition, Instance { id: &self.id, state, outcome, summary, deadline_at }))
     }
 
-    /// Whether it only waits for its compensation, or is over.
+    /// Whether its outcome is fixed: it has ended, or only compensations are running.
     pub(crate) fn is_closing_or_ended(&self) -> bool {
         self.row.phase == Phase::Closing || self.row.phase.is_ended()
     }
 
-    /// Refuses those whom the journey's own guard does not let read, as if it were not there.
+    /// Runs the read guard of the journey; a rejected caller gets the answer for an unknown instance.
     pub(crate) async fn check_read_guard(
         self,
         app: &App,
@@ -146,7 +146,7 @@ fn is_public(app: &App, entry: &CachedDefinition) -> bool {
     app.settings().journeys.public.is_public(&entry.name, declared)
 }
 
-/// A request without bindings, kept while it lasts.
+/// Registers a request without bindings.
 fn register_request(
     app: &App,
     headers: &HeaderMap,
@@ -157,7 +157,7 @@ fn register_request(
     (request, app.requests().register(inbound))
 }
 
-/// What a journey may look at of a request: everything but the keys of operators.
+/// The headers and the query that a journey may read: everything except operators' keys.
 pub(crate) fn visible_request(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
     let has_operator = app.auth().is_operator_bearer(headers);
     let is_ours =

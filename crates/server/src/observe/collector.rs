@@ -1,4 +1,4 @@
-//! Traces for a collector of OpenTelemetry, over OTLP and HTTP.
+//! Export of traces to an OpenTelemetry collector, OTLP over HTTP.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ pub use without::{TraceExporter, connect_traces};
 #[cfg(feature = "otel")]
 pub use with::{TraceExporter, connect_traces};
 
-/// Nothing can be sent.
+/// Traces cannot be exported.
 #[derive(Debug, Error)]
 #[error("trace.endpoint: {0}")]
 pub struct TraceExportError(String);
@@ -28,20 +28,20 @@ mod with {
     use super::TraceExportError;
     use crate::settings::TraceSettings;
 
-    /// What sends traces. Dropping it sends what is left.
+    /// Exports traces. Dropping it flushes the rest.
     pub struct TraceExporter(SdkTracerProvider);
 
     impl Drop for TraceExporter {
         fn drop(&mut self) {
             if let Err(error) = self.0.shutdown() {
-                tracing::warn!(%error, "traces were lost");
+                tracing::warn!(%error, "the last traces could not be exported");
             }
         }
     }
 
-    /// A layer that gives spans to the collector, if one is named.
+    /// The tracing layer that exports spans, if an endpoint is configured.
     ///
-    /// Called before there is a runtime: the exporter has a thread of its own.
+    /// Call it outside of a runtime: the exporter starts its own thread.
     pub fn connect_traces<S>(
         settings: &TraceSettings,
     ) -> Result<Option<(impl Layer<S> + use<S>, TraceExporter)>, TraceExportError>
@@ -70,10 +70,10 @@ mod without {
     use super::TraceExportError;
     use crate::settings::TraceSettings;
 
-    /// There is none.
+    /// This build cannot export traces.
     pub type TraceExporter = std::convert::Infallible;
 
-    /// Says so when a collector is named.
+    /// Fails if an endpoint is configured.
     pub fn connect_traces(
         settings: &TraceSettings,
     ) -> Result<Option<(Identity, TraceExporter)>, TraceExportError> {

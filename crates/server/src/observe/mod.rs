@@ -1,4 +1,4 @@
-//! What is counted and logged: requests here, and what the engine counts of itself.
+//! Metrics, logs and traces.
 
 mod collector;
 mod deadline;

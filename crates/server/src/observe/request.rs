@@ -1,4 +1,4 @@
-//! What the server counts, and the layer that counts requests and writes the access log.
+//! Metrics of the server, and the middleware that counts and logs requests.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -26,11 +26,11 @@ use super::trace::{record_status, request_span};
 use crate::app::App;
 use crate::tls::ClientCertificate;
 
-/// Seconds; from a fast answer to a long poll.
+/// Histogram buckets in seconds, from a fast response to a long poll.
 const LATENCY_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0, 60.0];
 
-/// Requests by what they were and how they ended.
+/// Labels of answered requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -38,19 +38,19 @@ struct RequestLabels {
     status: u16,
 }
 
-/// Requests by what they were.
+/// Labels of request durations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     route: String,
 }
 
-/// Instances by the code they ended with.
+/// Labels of reached deadlines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CodeLabels {
     code: String,
 }
 
-/// What the server counts. Cheap to clone.
+/// The metrics of the server. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
@@ -69,42 +69,42 @@ impl Metrics {
         });
         let in_flight = Gauge::default();
         let counted = requests.clone();
-        registry.register("meantime_http_requests", "InboundRequests that were answered", counted);
+        registry.register("meantime_http_requests", "Requests answered", counted);
         let measured = latency.clone();
         registry.register(
             "meantime_http_request_duration_seconds",
-            "From the head of a request to the head of its answer",
+            "Time from request head to response head",
             measured,
         );
         let held = in_flight.clone();
-        registry.register(
-            "meantime_http_requests_in_flight",
-            "InboundRequests without answer",
-            held,
-        );
+        registry.register("meantime_http_requests_in_flight", "Requests in flight", held);
         let deadlines = Family::<CodeLabels, Counter<u64, AtomicU64>>::default();
-        // Those that no definition declares are there from the beginning.
+        // The default codes exist from the start, so that rates can be computed.
         for code in ["DEADLINE_EXCEEDED", "JOURNEY_TIMEOUT"] {
             drop(deadlines.get_or_create(&CodeLabels { code: code.to_owned() }));
         }
         let reached = deadlines.clone();
-        registry.register("meantime_deadlines_reached", "Instances that ended so", reached);
+        registry.register(
+            "meantime_deadlines_reached",
+            "Instances ended by their deadline",
+            reached,
+        );
         let registry = Arc::new(registry);
         Self { registry, deadlines, requests, latency, in_flight }
     }
 
-    /// An instance has ended with its deadline.
+    /// Counts an instance that ended because its deadline passed.
     pub(crate) fn count_deadline(&self, code: &str) {
         self.deadlines.get_or_create(&CodeLabels { code: code.to_owned() }).inc();
     }
 
-    /// A request was refused before its route was looked up.
+    /// Counts a request that was rejected before routing.
     pub(crate) fn count_early_rejection(&self, route: &str, status: StatusCode) {
         let (route, status) = (route.to_owned(), status.as_u16());
         self.requests.get_or_create(&RequestLabels { method: "POST", route, status }).inc();
     }
 
-    /// Everything as text, with what the engine counts.
+    /// All metrics as text, including those of the engine.
     pub(crate) fn text(&self, counters: &Counters, levels: &Levels) -> String {
         let engine = engine::registry(counters, levels);
         let mut text = String::new();
@@ -116,8 +116,7 @@ impl Metrics {
     }
 }
 
-/// Counts a request, gives it an id, holds it to the limit of requests under way, and writes a
-/// line about it.
+/// Middleware: assigns a request id, enforces the limit of requests in flight, counts and logs.
 pub(crate) async fn observe_request(
     State(app): State<App>,
     mut request: Request,
@@ -131,7 +130,7 @@ pub(crate) async fn observe_request(
     let span = request_span(method, &route, &request_id, request.headers());
     if let Some(certificate) = request.extensions().get::<ClientCertificate>() {
         let client = certificate.fingerprint();
-        tracing::debug!(request = %request_id, client, "with the certificate of a client");
+        tracing::debug!(request = %request_id, client, "client certificate presented");
     }
     app.metrics().in_flight.inc();
     let mut response = match app.concurrency().acquire(&route) {
@@ -160,7 +159,7 @@ pub(crate) async fn observe_request(
 }
 
 thread_local! {
-    /// Read in blocks: asking the system for each request is a twentieth of what a start costs.
+    /// Buffered: one system call for each request would be a twentieth of the cost of a start.
     static REQUEST_ID_ENTROPY: RefCell<SystemEntropy> = RefCell::default();
 }
 

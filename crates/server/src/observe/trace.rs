@@ -1,9 +1,7 @@
-//! Spans for collectors of OpenTelemetry: one for each request that comes in, one for each call
-//! that goes out.
+//! OpenTelemetry spans: one for each inbound request and one for each outbound call.
 //!
-//! They have a target of their own, which the log does not show: where nobody collects them they
-//! are never made. With the feature `otel` they continue the trace that the `traceparent` header
-//! names, and pass it on.
+//! Their target is excluded from the log, so without an exporter they are disabled and cost nothing.
+//! With the feature `otel` they continue the trace of the `traceparent` header and propagate it.
 
 use axum::http::HeaderMap;
 use tracing::Span;
@@ -12,7 +10,7 @@ use tracing::field::Empty;
 /// The target of all spans.
 pub const TRACE_TARGET: &str = "trace";
 
-/// The span of a request that came in.
+/// The span of an inbound request.
 pub(super) fn request_span(
     method: &'static str,
     route: &str,
@@ -36,7 +34,7 @@ pub(super) fn request_span(
     span
 }
 
-/// The span of a call that goes out; its headers carry the trace on.
+/// The span of an outbound call; adds `traceparent` to its headers.
 pub(crate) fn call_span(method: &str, host: &str, headers: &mut HeaderMap) -> Span {
     let span = tracing::info_span!(
         target: TRACE_TARGET,
@@ -55,7 +53,7 @@ pub(crate) fn call_span(method: &str, host: &str, headers: &mut HeaderMap) -> Sp
     span
 }
 
-/// Notes how it ended.
+/// Records the HTTP status in a span.
 pub(crate) fn record_status(span: &Span, status: u16) {
     span.record("http.response.status_code", i64::from(status));
     if status >= 500 {
@@ -94,14 +92,14 @@ mod context {
         }
     }
 
-    /// The span becomes a part of the trace that the headers name.
+    /// Makes the span a child of the trace in the headers.
     pub(super) fn set_parent_from(span: &Span, headers: &HeaderMap) {
         let parent = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
-        // Fails only for spans that no collector sees.
+        // Fails only for spans that are not exported.
         let _ = span.set_parent(parent);
     }
 
-    /// The headers name the span.
+    /// Writes the context of the span into the headers.
     pub(super) fn inject_into(span: &Span, headers: &mut HeaderMap) {
         TraceContextPropagator::new().inject_context(&span.context(), &mut HeaderInjector(headers));
     }

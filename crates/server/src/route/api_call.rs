@@ -1,4 +1,4 @@
-//! `kind: Api`: one request, one answer, nothing kept.
+//! `/apis`: calls of APIs (`kind: Api`), which run in memory and store nothing.
 
 use axum::extract::{RawQuery, State};
 use axum::http::header::CONTENT_TYPE;
@@ -27,8 +27,8 @@ pub(super) fn routes() -> Routes {
 #[utoipa::path(
     post, path = "/apis/{name}", operation_id = "callApi", tag = "journeys",
     params(("name" = String, Path, description = "The API")),
-    request_body(content = Option<serde_json::Value>, description = "Its input"),
-    responses((status = 200, description = "Its output", body = serde_json::Value))
+    request_body(content = Option<serde_json::Value>, description = "The input of the API"),
+    responses((status = 200, description = "The output of the API", body = serde_json::Value))
 )]
 async fn call(
     State(app): State<App>,
@@ -42,7 +42,7 @@ async fn call(
     run_api(&app, &permit, &named, query.as_deref(), &headers, input).await
 }
 
-/// Calls the API that has a path for itself.
+/// Calls the API whose `route` is the path of the request.
 pub(super) async fn call_routed_api(
     State(app): State<App>,
     method: Method,
@@ -100,7 +100,7 @@ async fn run_api(
     Ok(response(&surface::api_answer(app.journey_settings(), definition, &outcome, now)))
 }
 
-/// An API that took longer than any request may: it ends as it says it does when it is late.
+/// The outcome of an API that exceeds the longest wait of a request: its declared deadline outcome.
 fn timeout_outcome(definition: &Definition, context: Json) -> Outcome {
     let failure = match &definition.execution {
         Some(declared) => Failure::new(declared.code.clone(), declared.reason.clone()),

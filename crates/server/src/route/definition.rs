@@ -1,4 +1,4 @@
-//! `/definitions`: deploy, look at, undeploy.
+//! `/definitions`: deploys, lists, shows and undeploys definitions.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -44,14 +44,14 @@ struct DeployQuery {
     /// Names a definition that has no name of its own.
     #[serde(default)]
     name: Option<String>,
-    /// Judge the text only; deploy nothing.
+    /// Only validate the source; deploy nothing.
     #[serde(default)]
     dry_run: bool,
 }
 
 /// Deploys the definitions of a source, all or nothing. Identical content is the same version.
-/// Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
-/// part for each file.
+/// Send files that the source refers to as `multipart/form-data`: the part `source`, and one part
+/// for each file.
 #[utoipa::path(
     post, path = "/definitions", operation_id = "deployDefinitions", tag = "definitions", params(DeployQuery),
     request_body(content(
@@ -101,7 +101,7 @@ async fn deploy(
     Ok(JsonResponse(status, DeploymentResult { definitions }))
 }
 
-/// Judges a source without deploying it.
+/// Validates a source without deploying it.
 async fn validate(app: &App, notation: &str, source: Source) -> Result<DeploymentResult> {
     let hash = definition_hash(&source);
     let (definitions, diagnostics) =
@@ -134,7 +134,7 @@ fn invalid_definition(diagnostics: &[CoreDiagnostic]) -> Problem {
     Problem::new(ProblemCode::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
 }
 
-/// The author's own version says nothing when it names two different texts.
+/// Warns when an earlier version with other content has the same label.
 fn reused_label(rows: &[DefinitionRow], version: u32, label: Option<&str>) -> Option<Diagnostic> {
     let label = label?;
     let is_other =
@@ -162,15 +162,15 @@ fn unknown_definition(name: &str, version: Option<u32>) -> Problem {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// The latest version of every definition, by name.
+/// Lists the latest version of every definition, by name.
 #[utoipa::path(
     get, path = "/definitions", operation_id = "listDefinitions", tag = "definitions", params(ListQuery),
     responses((status = 200, description = "Definitions", body = Page<Definition>))
@@ -185,15 +185,15 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     ok(pagination::to_page(rows, limit, |row| row.name.clone()))
 }
 
-/// What is part of the engine itself is not shown.
+/// Definitions that the engine uses internally are hidden.
 fn is_visible(row: &DefinitionRow) -> bool {
     row.name != meantime_core::SCHEDULE_DEFINITION
 }
 
-/// The latest version of a definition.
+/// Returns the latest version of a definition.
 #[utoipa::path(
     get, path = "/definitions/{name}", operation_id = "getDefinition", tag = "definitions",
-    params(("name" = String, Path, description = "Its name")),
+    params(("name" = String, Path, description = "Name of the definition")),
     responses((status = 200, description = "The latest version", body = Definition))
 )]
 async fn latest(
@@ -205,10 +205,10 @@ async fn latest(
     ok(Definition::from(newest.ok_or_else(|| unknown_definition(&name, None))?))
 }
 
-/// All versions of a definition, latest first.
+/// Lists all versions of a definition, latest first.
 #[utoipa::path(
     get, path = "/definitions/{name}/versions", operation_id = "listDefinitionVersions", tag = "definitions",
-    params(("name" = String, Path, description = "Its name"), ListQuery),
+    params(("name" = String, Path, description = "Name of the definition"), ListQuery),
     responses((status = 200, description = "Versions", body = Page<Definition>))
 )]
 async fn versions(
@@ -237,12 +237,12 @@ async fn version(
     row.ok_or_else(|| unknown_definition(name, Some(version)))
 }
 
-/// The source of a version, byte for byte.
+/// Returns the source of a version, byte for byte.
 #[utoipa::path(
     get, path = "/definitions/{name}/versions/{version}/source", operation_id = "getDefinitionVersionSource", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
     responses((status = 200, description = "The text", content_type = "text/plain", body = String))
 )]
@@ -255,11 +255,11 @@ async fn source(
     Ok((kind, row.source.to_string()).into_response())
 }
 
-/// Nodes and edges of the latest version, for drawing.
+/// Returns nodes and edges of the latest version, for drawing.
 #[utoipa::path(
     get, path = "/definitions/{name}/graph", operation_id = "getDefinitionGraph", tag = "definitions",
-    params(("name" = String, Path, description = "Its name")),
-    responses((status = 200, description = "The drawing", body = DefinitionGraph))
+    params(("name" = String, Path, description = "Name of the definition")),
+    responses((status = 200, description = "The graph", body = DefinitionGraph))
 )]
 async fn latest_graph(
     State(app): State<App>,
@@ -287,14 +287,14 @@ async fn load_graph(app: &App, id: DefinitionId) -> std::result::Result<Definiti
     Ok(DefinitionGraph::from(graph))
 }
 
-/// Nodes and edges of a version, for drawing.
+/// Returns nodes and edges of a version, for drawing.
 #[utoipa::path(
     get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "getDefinitionVersionGraph", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
-    responses((status = 200, description = "The drawing", body = DefinitionGraph))
+    responses((status = 200, description = "The graph", body = DefinitionGraph))
 )]
 async fn graph(
     State(app): State<App>,
@@ -304,14 +304,14 @@ async fn graph(
     ok(load_graph(&app, row.id).await?)
 }
 
-/// Undeploys a version. Instances that run it go on.
+/// Undeploys a version. Running instances continue.
 #[utoipa::path(
     delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeployDefinitionVersion", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
-    responses((status = 200, description = "It starts nothing any more", body = OperationResult))
+    responses((status = 200, description = "Undeployed", body = OperationResult))
 )]
 async fn undeploy(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! `/resume`: a restored copy may act.
+//! `/resume`: resumes the engine of a restored store.
 
 use axum::extract::State;
 use meantime_kernel::command::Command;
@@ -15,12 +15,12 @@ pub(super) fn routes() -> Routes {
     Routes::new().add(Permission::Administer, routes!(resume))
 }
 
-/// Confirms that a restored copy may act: overdue timers fire, tasks are handed out. Changes
-/// nothing on an engine that is not paused.
+/// Resumes the engine of a restored store: overdue timers fire, tasks can be claimed. Does nothing
+/// if the engine is not paused.
 #[utoipa::path(
     post, path = "/resume", operation_id = "resumeEngine", tag = "engine",
     request_body = Option<OperatorReason>,
-    responses((status = 200, description = "It acts", body = OperationResult))
+    responses((status = 200, description = "The engine runs", body = OperationResult))
 )]
 async fn resume(
     State(app): State<App>,

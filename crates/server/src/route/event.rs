@@ -1,4 +1,4 @@
-//! `/events`: everything that happens, as it happens.
+//! `/events`: the history of all instances as server-sent events.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -34,23 +34,23 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EventsQuery {
-    /// Only of this instance.
+    /// Only events of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// Only of the definition of this name.
+    /// Only events of instances of this definition.
     #[serde(default)]
     definition: Option<String>,
-    /// From this event on, like the header `Last-Event-ID`; 0 is from the beginning.
+    /// Start after this event, like the header `Last-Event-ID`; 0 starts at the beginning.
     #[serde(default)]
     after: Option<String>,
 }
 
-/// Everything that happens, as server-sent events: one event for each turn, resumable by its id.
+/// Streams server-sent events: one for each turn of an instance, resumable by its id.
 #[utoipa::path(
     get, path = "/events", operation_id = "streamEvents", tag = "events",
     params(
         EventsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event that was received"),
     ),
     responses((status = 200, description = "Events", content_type = "text/event-stream", body = TurnEvent))
 )]
@@ -76,21 +76,21 @@ async fn events(
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// One who listens.
+/// The state of one event stream.
 struct EventStream {
     app: App,
     caller: Caller,
     follower: FeedSubscriber,
     instance: Option<InstanceId>,
     definition: Option<String>,
-    /// It waits for as long as it listens.
+    /// The stream counts as a waiting request until it ends.
     _waiting: WaitPermit,
-    /// Guarded definitions of which something was shown: the log says so once for each.
+    /// Guarded definitions of which events were sent: each is logged once.
     audited: BTreeSet<DefinitionId>,
 }
 
 impl EventStream {
-    /// The next event; none when the server or the engine is about to stop.
+    /// The next event; none when the server or the engine stops.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             let row = tokio::select! {
@@ -107,7 +107,7 @@ impl EventStream {
         if self.instance.is_some_and(|wanted| wanted != row.instance) {
             return None;
         }
-        // What retention has removed meanwhile is of no interest any more.
+        // Retention may have deleted the instance; its events are skipped.
         let id = self.app.feed().definition_of(row.instance).await.ok()??;
         let definition = self.app.definitions().get(id).await.ok()?;
         if self.definition.as_ref().is_some_and(|wanted| *wanted != definition.name) {

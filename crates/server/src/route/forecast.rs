@@ -1,4 +1,4 @@
-//! `/forecast`: everything that will fire in a window.
+//! `/forecast`: everything that will fire in a time window.
 //!
 //! Entries come in pages, and counts are exact however many timers and schedules there are: timers
 //! are counted by the store, schedules one page of them after the other, so that memory is bounded.
@@ -26,16 +26,16 @@ use crate::wire::{
     DurationParam, Forecast, ForecastBucket, InstanceStatus, InstantParam, UpcomingEvent,
 };
 
-/// Entries of one page, unless asked otherwise and at most.
+/// Maximum and default number of entries of a page.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Timers and schedules that are read at a time.
+/// Rows read from the store at a time.
 const SCAN_PAGE_ROWS: usize = 1_000;
 
-/// Parts that a window may be counted in.
+/// Maximum number of buckets.
 const MAX_BUCKETS: u64 = 100_000;
 
-/// The window when none is named.
+/// The default length of the window.
 const DAY_MS: i64 = 86_400_000;
 
 pub(super) fn routes() -> Routes {
@@ -46,29 +46,29 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ForecastQuery {
-    /// Where the window begins: an instant, or a duration from now on; now when not given.
+    /// Start of the window: an instant, or a duration from now; now by default.
     #[serde(default)]
     from: Option<String>,
-    /// Where it ends; a day after its beginning when not given.
+    /// End of the window; a day after its start by default.
     #[serde(default)]
     #[param(example = "P7D")]
     to: Option<String>,
-    /// Count in parts of this length, 100,000 at most.
+    /// Count per bucket of this length; at most 100,000 buckets.
     #[serde(default)]
     #[param(example = "PT1H")]
     bucket: Option<String>,
-    /// Of the definition of this name, or started by a schedule of it.
+    /// Only timers of this definition, and schedules that start it.
     #[serde(default)]
     definition: Option<String>,
-    /// How many entries at most: 1,000 when not given, and no more than that.
+    /// Maximum number of entries: 1,000 by default and at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// The window that is looked at, and of what.
+/// The time window and its filter.
 struct Window {
     now: Timestamp,
     from: Timestamp,
@@ -80,10 +80,10 @@ struct Window {
     schedules: Vec<DefinitionId>,
 }
 
-/// Everything that will fire in a window: timers, deadlines, and schedules expanded.
+/// Returns everything that will fire in a time window: timers, deadlines and schedule occurrences.
 #[utoipa::path(
     get, path = "/forecast", operation_id = "getForecast", tag = "time", params(ForecastQuery),
-    responses((status = 200, description = "What will fire", body = Forecast))
+    responses((status = 200, description = "The forecast", body = Forecast))
 )]
 async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Result<Forecast> {
     let now = app.kernel().now().engine;
@@ -123,7 +123,7 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     ok(Forecast { from, to, items, buckets: counted, truncated, next_cursor })
 }
 
-/// The length of the parts that somebody asked for, and the parts. It is never changed silently.
+/// Parses the bucket length. A length that gives too many buckets is an error, never adjusted.
 fn parse_buckets(
     text: &str,
     from: Timestamp,
@@ -132,12 +132,12 @@ fn parse_buckets(
     let bucket_ms = DurationParam::parse(text)?.millis_from(from)?;
     let bucket_ms = i64::try_from(bucket_ms).unwrap_or(i64::MAX);
     if bucket_ms == 0 {
-        return Err(Problem::new(ProblemCode::InvalidQuery, "`bucket` is longer than zero"));
+        return Err(Problem::new(ProblemCode::InvalidQuery, "`bucket` must be longer than zero"));
     }
     let parts = Buckets::parts(from, to, bucket_ms);
     if parts > MAX_BUCKETS {
         let text =
-            format!("the window has {parts} parts of {text}, at most {MAX_BUCKETS} are counted");
+            format!("the window has {parts} buckets of {text}; the maximum is {MAX_BUCKETS}");
         return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
     Ok((bucket_ms, Buckets::new(from, to, bucket_ms)))
@@ -248,7 +248,7 @@ async fn add_schedules(
 }
 
 impl Window {
-    /// Whether the definition it is about has no version.
+    /// Whether the definition filter matches no definition.
     fn matches_nothing(&self) -> bool {
         self.definition.is_some() && self.versions.is_empty()
     }
@@ -281,7 +281,7 @@ async fn to_event(
             element: Some(element),
             scheduled_at: None,
         },
-        _ => return Err(Problem::new(ProblemCode::Internal, "an entry of a forecast is mixed up")),
+        _ => return Err(Problem::new(ProblemCode::Internal, "inconsistent entry of a forecast")),
     })
 }
 

@@ -1,4 +1,4 @@
-//! `/incidents`: what needs a person.
+//! `/incidents`: lists, retries and resolves incidents.
 
 use axum::extract::State;
 use meantime_core::IncidentId;
@@ -28,18 +28,18 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Of this instance.
+    /// Only incidents of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Open incidents, oldest first.
+/// Lists open incidents, oldest first.
 #[utoipa::path(
     get, path = "/incidents", operation_id = "listIncidents", tag = "incidents", params(ListQuery),
     responses((status = 200, description = "Incidents", body = Page<Incident>))
@@ -58,11 +58,11 @@ async fn list(
     ok(pagination::to_page(rows, limit, |row| row.id.to_string()))
 }
 
-/// Tries what the incident stopped once more, with current variables and fresh attempts.
+/// Retries what the incident stopped, with current variables and fresh attempts.
 #[utoipa::path(
     post, path = "/incidents/{id}/retry", operation_id = "retryIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    responses((status = 200, description = "Tried", body = OperationResult))
+    responses((status = 200, description = "Retried", body = OperationResult))
 )]
 async fn retry(
     State(app): State<App>,
@@ -75,12 +75,12 @@ async fn retry(
     ok(OperationResult {})
 }
 
-/// Completes what the incident stopped with variables; without them it is tried once more.
+/// Completes what the incident stopped with variables; without variables it is retried.
 #[utoipa::path(
     post, path = "/incidents/{id}/resolve", operation_id = "resolveIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
     request_body = Option<IncidentResolution>,
-    responses((status = 200, description = "Ended, or tried again", body = OperationResult))
+    responses((status = 200, description = "Completed or retried", body = OperationResult))
 )]
 async fn resolve(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! `/instances`: start, look at, signal, correct, cancel.
+//! `/instances`: starts, shows, signals, corrects and cancels instances.
 
 use std::time::Duration;
 
@@ -49,19 +49,19 @@ struct StartQuery {
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT10S")]
     wait: Option<String>,
-    /// What to wait for: `end` is the end only, whatever the instance needs from outside.
+    /// What to wait for; `end` waits for the end only. Needs `wait`.
     #[serde(default, rename = "for")]
     #[param(inline)]
     until: Option<WaitTarget>,
 }
 
-/// What a start waits for.
+/// What `wait` waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 enum WaitTarget {
     /// The end, or the first place that needs something from outside.
     Rest,
-    /// The end.
+    /// The end only.
     End,
 }
 
@@ -71,7 +71,7 @@ enum WaitTarget {
     params(
         StartQuery,
         ("Idempotency-Key" = Option<String>, Header,
-            description = "Makes a repetition harmless: it answers with the instance of the first"),
+            description = "Makes retries safe: a repeated request returns the instance of the first one"),
     ),
     request_body = NewInstance,
     responses((status = 201, description = "The instance", body = Instance))
@@ -86,7 +86,7 @@ async fn start(
     let now = app.kernel().now().engine;
     let limit = wait_limit(&app, query.wait.as_deref(), app.settings().http.max_wait.into())?;
     if limit.is_none() && query.until.is_some() {
-        let text = "`for` says what to wait for, and goes with `wait`: `?wait=PT10S&for=end`";
+        let text = "`for` needs `wait`, as in `?wait=PT10S&for=end`";
         return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
     let for_end = query.until == Some(WaitTarget::End);
@@ -107,7 +107,8 @@ async fn start(
         return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if let Some(limit) = limit.filter(|_| repeated && for_end) {
-        // The first request may still be waiting for the same instance.
+        // A repeated start returns at once, because the instance exists; it still has to wait for the
+        // end, for what is left of its limit.
         let passed = app.kernel().now().real.saturating_since(begun);
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
         await_end(&app, &permit, instance, limit.saturating_sub(passed)).await?;
@@ -120,7 +121,7 @@ async fn start(
     Ok(JsonResponse(StatusCode::CREATED, shown))
 }
 
-/// How long a request waits at most, in real time.
+/// The longest wait of a request, in real time.
 fn wait_limit(
     app: &App,
     wait: Option<&str>,
@@ -131,7 +132,7 @@ fn wait_limit(
     Ok(millis.map(|millis| Duration::from_millis(millis).min(longest)))
 }
 
-/// Comes back when an instance has ended, when the limit is over, or when the server stops.
+/// Completes when the instance has ended, after the limit, or when the server stops.
 async fn await_end(
     app: &App,
     permit: &RequestPermit,
@@ -141,13 +142,13 @@ async fn await_end(
     let patience = app.timeout_or_drain(limit);
     let ended = app.kernel().call_until(Command::Await { instance }, Wait::Ended, patience);
     match permit.release_while(ended).await? {
-        // A copy that may not act yet ends nothing.
+        // A paused engine ends nothing; the caller gets the current status.
         Ok(_) | Err(Error::Paused) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Does a start; whoever waits waits until the limit, or until the server stops.
+/// Starts an instance and waits for it, up to the limit or until the server stops.
 async fn start_and_wait(
     app: &App,
     permit: &RequestPermit,
@@ -170,19 +171,19 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option
     match value.to_str() {
         Ok(key) if !key.is_empty() => Ok(Some(key.to_owned())),
         _ => {
-            let text = "Idempotency-Key is a text of visible ASCII characters";
+            let text = "Idempotency-Key must be visible ASCII characters";
             Err(Problem::new(ProblemCode::InvalidBody, text))
         }
     }
 }
 
-/// The row of an instance that must be there.
+/// The row of an instance; a problem if it does not exist.
 pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<InstanceRow, Problem> {
     let row = app.store().instance(id).await?;
     row.ok_or_else(|| Error::UnknownInstance(id).into())
 }
 
-/// An instance with its data.
+/// Returns an instance with its data.
 #[utoipa::path(
     get, path = "/instances/{id}", operation_id = "getInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
@@ -202,19 +203,19 @@ async fn get(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ResultQuery {
-    /// How long to wait for the end; a minute at most.
+    /// How long to wait for the end; at most a minute.
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT30S")]
     wait: Option<String>,
 }
 
-/// How an instance ended; waits for that, if asked to.
+/// Returns the result of an instance; `wait` waits for its end.
 #[utoipa::path(
     get, path = "/instances/{id}/result", operation_id = "getInstanceResult", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ResultQuery),
     responses(
-        (status = 200, description = "It has ended", body = InstanceResult),
-        (status = 202, description = "It goes on", body = InstanceResult),
+        (status = 200, description = "The instance has ended", body = InstanceResult),
+        (status = 202, description = "The instance is still running", body = InstanceResult),
     )
 )]
 async fn result(
@@ -235,7 +236,7 @@ async fn result(
     Ok(JsonResponse(status, InstanceResult::of(&row)))
 }
 
-/// Corrects variables; recorded.
+/// Sets variables of the root scope; recorded in the history.
 #[utoipa::path(
     patch, path = "/instances/{id}/variables", operation_id = "setInstanceVariables", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ReasonQuery),
@@ -255,7 +256,7 @@ async fn set_variables(
     ok(show::instance(&app, &row, None).await?)
 }
 
-/// Ends an instance. Cancelling what is over changes nothing.
+/// Cancels an instance. Idempotent: an instance that has ended stays as it is.
 #[utoipa::path(
     post, path = "/instances/{id}/cancel", operation_id = "cancelInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
@@ -274,15 +275,16 @@ async fn cancel(
     ok(show::instance(&app, &row, None).await?)
 }
 
-/// Sends a signal to an instance. Signals that nobody waits for yet are kept in order.
+/// Sends a signal to an instance. Signals that the instance does not wait for yet are buffered in
+/// order.
 #[utoipa::path(
     post, path = "/instances/{id}/signals/{name}", operation_id = "signalInstance", tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
         ("name" = String, Path, description = "The signal"),
     ),
-    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Fetched, or kept", body = OperationResult))
+    request_body(content = Option<serde_json::Value>, description = "The payload; an empty body is null"),
+    responses((status = 202, description = "Delivered or buffered", body = OperationResult))
 )]
 async fn signal(
     State(app): State<App>,

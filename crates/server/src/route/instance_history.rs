@@ -1,4 +1,4 @@
-//! `/instances/{id}/history` and `/timeline`: what happened, and what will.
+//! `/instances/{id}/history` and `/timeline`: past events, and armed timers.
 
 use axum::extract::State;
 use meantime_core::{InstanceId, TimerId};
@@ -16,26 +16,26 @@ use crate::pagination;
 use crate::problem::Problem;
 use crate::wire::{HistoryEvent, Page, history_events};
 
-/// Rows of one instance that a request walks over: more than are kept of any.
+/// Maximum number of history rows that a request reads; compaction keeps fewer for any instance.
 const MAX_HISTORY_ROWS: usize = 20_000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HistoryQuery {
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// What happened to an instance, oldest first.
+/// Returns the history of an instance, oldest event first.
 #[utoipa::path(
     get, path = "/instances/{id}/history", operation_id = "getInstanceHistory", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened", body = Page<HistoryEvent>))
+    responses((status = 200, description = "History events", body = Page<HistoryEvent>))
 )]
 pub(super) async fn history(
     State(app): State<App>,
@@ -48,11 +48,11 @@ pub(super) async fn history(
     ok(past_events(&app, &row, &query).await?)
 }
 
-/// What happened to an instance and what will, if nothing is changed.
+/// Returns the history of an instance, followed by what its armed timers will do.
 #[utoipa::path(
     get, path = "/instances/{id}/timeline", operation_id = "getInstanceTimeline", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened and will", body = Page<HistoryEvent>))
+    responses((status = 200, description = "Past and upcoming events", body = Page<HistoryEvent>))
 )]
 pub(super) async fn timeline(
     State(app): State<App>,
@@ -99,7 +99,7 @@ async fn past_events(
     Ok(Page { items: shown.into_iter().map(|(_, entry)| entry).collect(), next_cursor })
 }
 
-/// What is armed, in due order.
+/// The armed timers as upcoming events, in due order.
 async fn upcoming_events(
     app: &App,
     row: &InstanceRow,

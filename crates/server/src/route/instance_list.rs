@@ -14,57 +14,57 @@ use crate::problem::Problem;
 use crate::wire::{InstanceStatus, InstanceSummary, Page, WaitingKind};
 use crate::{audit, pagination, show};
 
-/// Instances that one request looks at when it filters by what they wait for, which no index has.
-/// A page may then be short and still have one after it.
+/// Maximum number of instances that one request scans when it filters by `waitingFor`, which has no
+/// index. Such a page may be short although another page follows.
 const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// Instances read at a time while filtering.
+/// Rows read from the store at a time while filtering.
 const SCAN_PAGE_ROWS: usize = 500;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
-    /// Of the definition of this name, in any version.
+    /// Only instances of this definition, in any version.
     #[serde(default)]
     definition: Option<String>,
-    /// Of this notation.
+    /// Only of this notation.
     #[serde(default)]
     notation: Option<String>,
-    /// In this status.
+    /// Only in this status.
     #[serde(default)]
     #[param(inline)]
     status: Option<InstanceStatus>,
-    /// With this business key.
+    /// Only with this business key.
     #[serde(default)]
     key: Option<String>,
-    /// With this tag.
+    /// Only with this tag.
     #[serde(default)]
     tag: Option<String>,
-    /// Started at or after this instant.
+    /// Only started at or after this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     started_after: Option<Timestamp>,
-    /// Started before this instant.
+    /// Only started before this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     started_before: Option<Timestamp>,
-    /// That wait for something of this kind.
+    /// Only instances with a wait of this kind.
     #[serde(default)]
     #[param(inline)]
     waiting_for: Option<WaitingKind>,
-    /// With an open incident, or without one.
+    /// Only with (true) or without (false) an open incident.
     #[serde(default)]
     has_incident: Option<bool>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Instances, newest first.
+/// Lists instances, newest first.
 #[utoipa::path(
     get, path = "/instances", operation_id = "listInstances", tag = "instances", params(ListQuery),
     responses((status = 200, description = "Instances", body = Page<InstanceSummary>))
@@ -100,7 +100,7 @@ pub(super) async fn list(
     }
 }
 
-/// What the store is asked for; none when nothing can match.
+/// The filter for the store; none if nothing can match.
 async fn store_filter(
     app: &App,
     query: &ListQuery,
@@ -114,7 +114,7 @@ async fn store_filter(
     if named && definitions.is_empty() {
         return Ok(None);
     }
-    // Schedules are instances too; they have a list of their own.
+    // Schedules are instances, too; `/schedules` lists them.
     let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     Ok(Some(InstanceFilter {
         definitions,
@@ -128,7 +128,7 @@ async fn store_filter(
     }))
 }
 
-/// Instances that wait for something of a kind.
+/// Lists instances with a wait of one kind by scanning.
 async fn list_waiting(
     app: &App,
     mut filter: InstanceFilter,

@@ -1,4 +1,4 @@
-//! `/instances/{id}/scopes`: where variables live, to read and to correct them.
+//! `/instances/{id}/scopes`: reads and sets variables of scopes.
 
 use axum::extract::State;
 use meantime_core::InstanceId;
@@ -14,7 +14,7 @@ use crate::problem::{Problem, ProblemCode};
 use crate::wire::{Page, VariableScope};
 use crate::{audit, show};
 
-/// The scopes of a running instance, outermost first, each with its own variables.
+/// Lists the scopes of a running instance, outermost first, each with its own variables.
 #[utoipa::path(
     get, path = "/instances/{id}/scopes", operation_id = "listInstanceScopes", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
@@ -30,13 +30,13 @@ pub(super) async fn list(
     ok(Page { items: show::scopes(&app, &row).await?, next_cursor: None })
 }
 
-/// Corrects variables of one scope; recorded.
+/// Sets variables of one scope; recorded in the history.
 #[utoipa::path(
     patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "setInstanceScopeVariables",
     tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
-        ("scope" = String, Path, description = "The scope, as the list of scopes names it"),
+        ("scope" = String, Path, description = "Id of the scope, from the list of scopes"),
         ReasonQuery,
     ),
     request_body(content = serde_json::Value, description = "An object of new values"),
@@ -55,7 +55,7 @@ pub(super) async fn set_variables(
     app.kernel().call(Command::SetVariables { instance, values, scope: wanted, audit: by }).await?;
     let row = find(&app, instance).await?;
     let scopes = show::scopes(&app, &row).await?;
-    // It may have ended by what the correction brought about.
+    // The new variables may have ended the scope.
     let gone = || Problem::new(ProblemCode::UnknownScope, format!("the scope {scope:?} has ended"));
     ok(scopes.into_iter().find(|it| it.id == scope).ok_or_else(gone)?)
 }

@@ -1,4 +1,4 @@
-//! `/journeys`: the surface that journeys have of their own, a view on the same instances.
+//! `/journeys`: the journey-specific API, a view of the same instances.
 
 use axum::body::Body as HttpBody;
 use axum::extract::{RawQuery, State};
@@ -32,18 +32,18 @@ pub(super) fn routes() -> Routes {
         .add_public(Permission::Operate, routes!(cancel))
 }
 
-/// Starts a journey. The body is its first context.
+/// Starts a journey. The body is its initial context.
 #[utoipa::path(
     post, path = "/journeys/{name}/start", operation_id = "startJourney", tag = "journeys",
     params(
         ("name" = String, Path, description = "The journey"),
         ("Idempotency-Key" = Option<String>, Header,
-            description = "Makes a repetition harmless: it answers with the instance of the first"),
+            description = "Makes retries safe: a repeated request returns the instance of the first one"),
     ),
     request_body(content = Option<serde_json::Value>, description = "An object"),
     responses(
-        (status = 200, description = "How it ended, or how it stands", body = serde_json::Value),
-        (status = 202, description = "Where to look (`startMode: async`)", body = serde_json::Value),
+        (status = 200, description = "The outcome, or the status", body = serde_json::Value),
+        (status = 202, description = "Where to poll for the status (`startMode: async`)", body = serde_json::Value),
     )
 )]
 async fn start(
@@ -68,7 +68,7 @@ async fn start(
     };
     let is_sync = surface::start_mode(definition) == StartMode::Sync;
     let reply = if is_sync {
-        // It answers when the run needs time or somebody outside, or is over (JR4).
+        // Answers when the run is idle or has ended (JR4).
         let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let settled = app.kernel().start_until(start, Wait::Idle, patience);
         permit.release_while(settled).await??
@@ -79,7 +79,8 @@ async fn start(
         return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if !is_sync {
-        // What the run does first is still done for this request (rule 31 refuses the rest).
+        // The first tasks of the run may still read this request, so it is kept for the longest
+        // wait (rule 31 rejects definitions that read it later).
         if surface::looks_at_requests(definition) {
             let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
             tokio::spawn(async move {
@@ -100,7 +101,7 @@ async fn start(
     Ok(json(StatusCode::OK, &body.unwrap_or_else(|| surface::status(definition, &instance))))
 }
 
-/// Does a command and waits until the run needs time or somebody outside, or is over (JR4).
+/// Sends a command and waits until the run is idle or has ended (JR4).
 async fn call_until_idle(
     app: &App,
     permit: &RequestPermit,
@@ -110,7 +111,7 @@ async fn call_until_idle(
     permit.release_while(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
-/// How a journey stands.
+/// Returns the status of a journey.
 #[utoipa::path(
     get, path = "/journeys/{id}", operation_id = "getJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
@@ -126,7 +127,7 @@ async fn status(
     instance_response(&instance_view, surface::status)
 }
 
-/// How a journey ended; 409 while it goes on.
+/// Returns the outcome of a journey; 409 while it is running.
 #[utoipa::path(
     get, path = "/journeys/{id}/result", operation_id = "getJourneyResult", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
@@ -148,15 +149,15 @@ async fn result(
     Ok(json(StatusCode::OK, &outcome))
 }
 
-/// Submits to a step. The body is the payload itself.
+/// Submits a payload to a step. The body is the payload.
 #[utoipa::path(
     post, path = "/journeys/{id}/steps/{step}", operation_id = "submitJourneyStep", tag = "journeys",
     params(
         ("id" = String, Path, description = "The instance"),
-        ("step" = String, Path, description = "The id of a wait or webhook that is active"),
+        ("step" = String, Path, description = "Id of an active wait or webhook"),
     ),
     request_body(content = Option<serde_json::Value>, description = "The payload"),
-    responses((status = 200, description = "JourneyStatus, with what the step shows", body = serde_json::Value))
+    responses((status = 200, description = "JourneyStatus, with the response of the step", body = serde_json::Value))
 )]
 async fn submit(
     State(app): State<App>,
@@ -177,7 +178,7 @@ async fn submit(
     let (instance, name) = (id, step.clone());
     let command = Command::Submit { instance, step: name, payload, bound: bound.bound };
     call_until_idle(&app, &permit, command).await?.map_err(|error| match error {
-        // Nobody waits for it any more.
+        // The instance ended before the submission arrived.
         Error::InstanceEnded(_) => step_not_active(&step),
         error => error.into(),
     })?;
@@ -192,7 +193,7 @@ fn step_not_active(step: &str) -> Problem {
     Problem::new(ProblemCode::StepNotActive, text)
 }
 
-/// Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5).
+/// Cancels a journey. A journey that has ended or is compensating stays as it is (JC1, JR5).
 #[utoipa::path(
     post, path = "/journeys/{id}/steps/cancel", operation_id = "cancelJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
@@ -207,7 +208,8 @@ async fn cancel(
 ) -> Result<Response> {
     let mut instance_view = find(&app, id).await?;
     if caller.role.is_none() {
-        // Nothing else of the journey looks at who cancels, and the answer shows how it stands.
+        // A cancel has no guard of its own and its answer contains the status, so the read guard
+        // applies to public callers.
         instance_view = instance_view.check_read_guard(&app, &permit, &headers).await?;
     }
     let (definition, _) =
@@ -223,7 +225,7 @@ async fn cancel(
     instance_response(&find(&app, id).await?, surface::status)
 }
 
-/// An answer about an instance.
+/// A response about an instance.
 fn instance_response(
     instance_view: &SurfaceInstance,
     show: impl FnOnce(&meantime_core::Definition, &surface::Instance<'_>) -> Json,
@@ -238,7 +240,7 @@ fn unknown_definition(name: &str) -> Problem {
     Error::UnknownDefinition { name: name.to_owned(), version: None }.into()
 }
 
-/// A JSON answer that is text already.
+/// A response with JSON that is already text.
 pub(super) fn json(status: StatusCode, body: &Json) -> Response {
     let mut response = Response::new(HttpBody::from(body.as_str().to_owned()));
     *response.status_mut() = status;

@@ -15,17 +15,17 @@ use crate::journey::SurfaceInstance;
 use crate::pagination;
 use crate::problem::{Problem, ProblemCode};
 
-/// Attributes that have a parameter of their own.
+/// Attributes that can be filtered by a query parameter of the same name.
 const ATTRIBUTE_PARAMETERS: [&str; 5] =
     ["subjectId", "tenantId", "orderId", "paymentIntentId", "crmCaseId"];
 
-/// Instances read at a time.
+/// Rows read from the store at a time.
 const SCAN_PAGE_ROWS: usize = 500;
 
-/// Instances that one request looks at, when the store cannot tell all of what is asked for.
+/// Maximum number of instances that one request scans for filters that the store has no index for.
 const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// What is asked for.
+/// The filters of the query.
 #[derive(Debug, Default)]
 struct JourneyFilter {
     journey: Option<String>,
@@ -44,22 +44,22 @@ struct JourneyPage {
     next_cursor: Option<String>,
 }
 
-/// Journeys, newest first. Compensations of journeys are not among them.
+/// Lists journeys, newest first, without compensations.
 #[utoipa::path(
     get, path = "/journeys", operation_id = "listJourneys", tag = "journeys",
     params(
-        ("journeyName" = Option<String>, Query, description = "Of this journey, in any version"),
+        ("journeyName" = Option<String>, Query, description = "Only of this journey, in any version"),
         ("phase" = Option<String>, Query, description = "RUNNING, SUCCEEDED or FAILED"),
-        ("tag" = Option<Vec<String>>, Query, description = "With all of these tags"),
-        ("subjectId" = Option<String>, Query, description = "With this attribute"),
-        ("tenantId" = Option<String>, Query, description = "With this attribute"),
-        ("orderId" = Option<String>, Query, description = "With this attribute"),
-        ("paymentIntentId" = Option<String>, Query, description = "With this attribute"),
-        ("crmCaseId" = Option<String>, Query, description = "With this attribute"),
-        ("limit" = Option<usize>, Query, description = "How many at most: 50 when not given, 1,000 at most"),
-        ("cursor" = Option<String>, Query, description = "Where the page before ended"),
+        ("tag" = Option<Vec<String>>, Query, description = "Only with all of these tags"),
+        ("subjectId" = Option<String>, Query, description = "Only with this attribute"),
+        ("tenantId" = Option<String>, Query, description = "Only with this attribute"),
+        ("orderId" = Option<String>, Query, description = "Only with this attribute"),
+        ("paymentIntentId" = Option<String>, Query, description = "Only with this attribute"),
+        ("crmCaseId" = Option<String>, Query, description = "Only with this attribute"),
+        ("limit" = Option<usize>, Query, description = "Maximum number of entries: 50 by default, 1,000 at most"),
+        ("cursor" = Option<String>, Query, description = "The `nextCursor` of the previous page"),
     ),
-    responses((status = 200, description = "JourneyStatus, a page of them", body = serde_json::Value))
+    responses((status = 200, description = "A page of JourneyStatus", body = serde_json::Value))
 )]
 pub(super) async fn list(
     State(app): State<App>,
@@ -99,7 +99,7 @@ pub(super) async fn list(
     Ok(json(StatusCode::OK, &body))
 }
 
-/// The status of an instance, if it is one that was asked for.
+/// The status of an instance, if it matches the filters.
 async fn status_if_matching(
     app: &App,
     row: InstanceRow,
@@ -112,7 +112,7 @@ async fn status_if_matching(
     let labels = surface::labels(&instance);
     let is_asked = filter_query.labels.iter().all(|label| labels.contains(label));
     let is_shown = is_asked && !surface::is_compensation(&instance);
-    // What only some may read is in no list.
+    // Guarded journeys are never listed.
     let is_open = surface::guard_start(definition, &instance).is_none();
     Ok((is_shown && is_open).then(|| surface::status(definition, &instance)))
 }

@@ -1,4 +1,4 @@
-//! `/messages` and `/signals`: to whom it may concern.
+//! `/messages` and `/signals`: publishes messages and broadcasts signals.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -21,10 +21,11 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(broadcast))
 }
 
-/// Publishes a message: to whoever waits for it, or to whom it starts, or kept for its time.
+/// Publishes a message. It is delivered to instances that wait for it, starts instances, or is
+/// buffered for its time to live.
 #[utoipa::path(
     post, path = "/messages", operation_id = "publishMessage", tag = "messages", request_body = NewMessage,
-    responses((status = 202, description = "What became of it", body = PublishResult))
+    responses((status = 202, description = "The result", body = PublishResult))
 )]
 async fn publish(
     State(app): State<App>,
@@ -48,18 +49,18 @@ async fn publish(
     Ok(JsonResponse(StatusCode::ACCEPTED, published))
 }
 
-/// A name for a message that came without one.
+/// An id for a message without one.
 fn new_id() -> String {
     let mut entropy = SystemEntropy::default();
     format!("ms_{:016x}{:016x}", entropy.next(), entropy.next())
 }
 
-/// Sends a signal to everyone who waits for it now, and starts what it starts.
+/// Broadcasts a signal to all instances that wait for it now, and starts definitions that it starts.
 #[utoipa::path(
     post, path = "/signals/{name}", operation_id = "broadcastSignal", tag = "messages",
     params(("name" = String, Path, description = "The signal")),
-    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Who got it", body = BroadcastResult))
+    request_body(content = Option<serde_json::Value>, description = "The payload; an empty body is null"),
+    responses((status = 202, description = "The receivers", body = BroadcastResult))
 )]
 async fn broadcast(
     State(app): State<App>,

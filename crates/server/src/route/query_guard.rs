@@ -1,8 +1,8 @@
-//! Query parameters that an operation does not declare are refused: a filter with a typing error
-//! would otherwise filter nothing.
+//! Rejects query parameters that an operation does not declare: a misspelled filter would otherwise
+//! be ignored.
 //!
-//! What an operation knows stands in the OpenAPI document, so the document, the check and the
-//! message cannot disagree.
+//! The declared parameters come from the OpenAPI document, so document, check and error message
+//! cannot disagree.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use utoipa::openapi::path::{Operation, ParameterIn, PathItem, Paths};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Operations whose query belongs to a definition: its bindings name what they read, and those who
-/// call a webhook add what they like.
+/// Operations whose query belongs to a definition: its bindings name the parameters, and callers of
+/// a webhook may add others.
 const UNCHECKED_QUERY: [&str; 3] = ["startJourney", "submitJourneyStep", "callApi"];
 
 /// The query parameters of the operations of a path.
@@ -24,7 +24,7 @@ const UNCHECKED_QUERY: [&str; 3] = ["startJourney", "submitJourneyStep", "callAp
 pub(super) struct DeclaredQuery(Arc<Vec<(Method, Vec<String>)>>);
 
 impl DeclaredQuery {
-    /// What a document says.
+    /// Reads the parameters from a document.
     pub(super) fn of(paths: &Paths) -> Self {
         let operations = paths.paths.values().flat_map(operations);
         let is_checked = |operation: &Operation| {
@@ -35,7 +35,7 @@ impl DeclaredQuery {
         Self(Arc::new(checked.map(|(method, operation)| (method, names(operation))).collect()))
     }
 
-    /// A path that can only be read, and knows no parameters.
+    /// A path with GET only, and no parameters.
     pub(super) fn none() -> Self {
         Self(Arc::new(vec![(Method::GET, Vec::new())]))
     }
@@ -61,7 +61,7 @@ impl DeclaredQuery {
     }
 }
 
-/// Stands in front of the operations of a path.
+/// Middleware of the operations of a path.
 pub(super) async fn check_query(declared: DeclaredQuery, request: Request, next: Next) -> Response {
     match declared.check(&request) {
         Ok(()) => next.run(request).await,

@@ -1,4 +1,4 @@
-//! All routes, and what stands in front of them.
+//! The router: all routes and their middleware.
 
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -22,10 +22,10 @@ use crate::observe;
 use crate::openapi;
 use crate::problem::{Problem, ProblemCode};
 
-/// Where the API begins.
+/// The base path of the API.
 pub(crate) const BASE: &str = "/api/v1";
 
-/// The API itself, with its description.
+/// The routes of the API with their OpenAPI description.
 pub(crate) fn api() -> OpenApiRouter<App> {
     let routes = [
         definition::routes(),
@@ -47,17 +47,17 @@ pub(crate) fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::base_document()).nest(BASE, all.into_router())
 }
 
-/// Who may use a route that is not in the document.
+/// Who may use a route that is not in the OpenAPI document.
 enum Access {
-    /// Everybody: it says nothing about anybody.
+    /// Everybody: it exposes no data of instances.
     Open,
-    /// Those with a permission.
+    /// Callers with the permission.
     Needs(Permission),
-    /// Those with a permission, and everybody to what is public.
+    /// Callers with the permission; everybody for public journeys and APIs.
     OnSurface(Permission),
 }
 
-/// All routes that are not in the document, with who may use them.
+/// All routes that are not in the OpenAPI document, with their access.
 fn unlisted_routes() -> Vec<(String, Access, MethodRouter<App>)> {
     let route = |path: &str, access, router| (path.to_owned(), access, router);
     vec![
@@ -67,7 +67,7 @@ fn unlisted_routes() -> Vec<(String, Access, MethodRouter<App>)> {
         route("/openapi.json", Access::Open, get(openapi::json)),
         route("/docs", Access::Open, get(openapi::page)),
         route("/metrics", Access::Needs(Permission::Read), get(health::metrics)),
-        // APIs have paths of their own, which are known only when they are deployed.
+        // The paths of APIs are known only when they are deployed.
         route(
             &format!("{BASE}/{{*path}}"),
             Access::OnSurface(Permission::Operate),
@@ -76,18 +76,17 @@ fn unlisted_routes() -> Vec<(String, Access, MethodRouter<App>)> {
     ]
 }
 
-/// The paths of all routes that are not in the OpenAPI document. The test of authorization goes
-/// through them.
+/// The paths of all routes that are not in the OpenAPI document, for the authorization test.
 pub fn unlisted_paths() -> Vec<String> {
     unlisted_routes().into_iter().map(|(path, _, _)| path).collect()
 }
 
-/// Everything the server answers.
+/// The complete router of the server.
 pub(crate) fn router(app: &App) -> Router {
     let (mut guarded, _) = api().split_for_parts();
     let mut open = Router::new();
     for (path, access, router) in unlisted_routes() {
-        // Those of APIs belong to their definitions.
+        // The query parameters of an API belong to its definition.
         let declared = match access {
             Access::OnSurface(_) => DeclaredQuery::default(),
             Access::Open | Access::Needs(_) => DeclaredQuery::none(),
@@ -126,5 +125,5 @@ async fn not_found(request: Request) -> Problem {
 
 async fn not_allowed(request: Request) -> Problem {
     let (method, path) = (request.method(), request.uri().path());
-    Problem::new(ProblemCode::MethodNotAllowed, format!("{path} knows no {method}"))
+    Problem::new(ProblemCode::MethodNotAllowed, format!("{path} does not support {method}"))
 }

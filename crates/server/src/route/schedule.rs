@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes {
         .add_long(Permission::Read, routes!(ledger))
 }
 
-/// Makes a schedule.
+/// Creates a schedule.
 #[utoipa::path(
     post, path = "/schedules", operation_id = "createSchedule", tag = "schedules", request_body = NewSchedule,
     responses((status = 201, description = "The schedule", body = Schedule))
@@ -104,7 +104,7 @@ fn invalid_body(text: &str) -> Problem {
     Problem::new(ProblemCode::InvalidBody, text)
 }
 
-/// The version that a schedule starts for ever (S12), with its label.
+/// Resolves the version that a schedule is pinned to (S12), with its label.
 async fn resolve_version(
     app: &App,
     name: &str,
@@ -119,7 +119,7 @@ async fn resolve_version(
     Ok((row.version, row.label))
 }
 
-/// The row and the view of a schedule that must be there.
+/// The row and the view of a schedule; a problem if it does not exist.
 async fn find(
     app: &App,
     id: InstanceId,
@@ -132,14 +132,14 @@ async fn find(
     Ok((row, view))
 }
 
-/// A schedule that must be there, as it is shown.
+/// The wire form of a schedule; a problem if it does not exist.
 async fn show_schedule(app: &App, id: InstanceId) -> std::result::Result<Schedule, Problem> {
     let (row, view) = find(app, id).await?;
     let live = live_runs(app, id, &view).await?;
     Ok(Schedule::of(&row, view, live))
 }
 
-/// How many runs of a schedule are going, as the store knows it.
+/// The number of running instances of a schedule, from the store.
 async fn live_runs(
     app: &App,
     id: InstanceId,
@@ -155,25 +155,25 @@ async fn live_runs(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// That start the definition of this name.
+    /// Only schedules that start this definition.
     #[serde(default)]
     definition: Option<String>,
-    /// In this state.
+    /// Only in this state.
     #[serde(default)]
     #[param(inline)]
     state: Option<ScheduleState>,
-    /// For this subject.
+    /// Only for this subject.
     #[serde(default)]
     subject: Option<String>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Schedules, newest first; completed ones stay listed until retention.
+/// Lists schedules, newest first. Completed ones stay until retention deletes them.
 #[utoipa::path(
     get, path = "/schedules", operation_id = "listSchedules", tag = "schedules", params(ListQuery),
     responses((status = 200, description = "Schedules", body = Page<Schedule>))
@@ -231,7 +231,7 @@ fn matches(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool {
         }
 }
 
-/// One schedule.
+/// Returns a schedule.
 #[utoipa::path(
     get, path = "/schedules/{id}", operation_id = "getSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule")),
@@ -241,7 +241,7 @@ async fn get(State(app): State<App>, PathId(id): PathId<InstanceId>) -> Result<S
     ok(show_schedule(&app, id).await?)
 }
 
-/// Changes a schedule from now on; the count of runs stays. Recorded, with what was there before.
+/// Updates a schedule from now on; the number of runs so far stays. Recorded with the old values.
 #[utoipa::path(
     patch, path = "/schedules/{id}", operation_id = "updateSchedule", tag = "schedules", request_body = ScheduleUpdate,
     params(("id" = String, Path, description = "The schedule")),
@@ -273,11 +273,11 @@ async fn apply_action(
     ok(show_schedule(app, schedule).await?)
 }
 
-/// Ends a schedule. Runs that are going go on.
+/// Deletes a schedule. Running instances continue.
 #[utoipa::path(
     delete, path = "/schedules/{id}", operation_id = "deleteSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
-    responses((status = 200, description = "It starts nothing any more", body = OperationResult))
+    responses((status = 200, description = "Deleted", body = OperationResult))
 )]
 async fn delete(
     State(app): State<App>,
@@ -321,7 +321,7 @@ async fn resume(
     apply_action(&app, id, ScheduleAction::Resume, &caller, query.reason).await
 }
 
-/// One run now. It counts as a run.
+/// Starts a run now. It counts as a run.
 #[utoipa::path(
     post, path = "/schedules/{id}/trigger", operation_id = "triggerSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -340,7 +340,7 @@ async fn trigger(
 #[utoipa::path(
     post, path = "/schedules/{id}/backfill", operation_id = "backfillSchedule", tag = "schedules", request_body = ScheduleBackfill,
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
-    responses((status = 200, description = "How many will run", body = ScheduleBackfillResult))
+    responses((status = 200, description = "The number of runs", body = ScheduleBackfillResult))
 )]
 async fn backfill(
     State(app): State<App>,
@@ -403,7 +403,7 @@ pub(super) async fn already_started(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct NextQuery {
-    /// How many: 10 when not given, 1,000 at most.
+    /// Maximum number: 10 by default, 1,000 at most.
     #[serde(default)]
     count: Option<usize>,
 }
@@ -431,10 +431,10 @@ async fn next(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct LedgerQuery {
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }

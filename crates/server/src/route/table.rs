@@ -1,4 +1,4 @@
-//! The table of routes: each with its permission, in the code and in the OpenAPI document alike.
+//! Registers routes with their permission, in the router and in the OpenAPI document.
 
 use axum::middleware;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -39,15 +39,15 @@ impl Routes {
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
-    /// The same for operations that may take long: they run behind the work of the engine.
+    /// The same for operations that may take long: they run on the background pool.
     pub(crate) fn add_long(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
         let (schemas, paths, method_router) = routes;
         let method_router = method_router.layer(middleware::from_fn(background::run_in_background));
         self.add(permission, (schemas, paths, method_router))
     }
 
-    /// The same for operations of the surface of journeys: without the permission they can be used
-    /// on what is public. `auth/surface.rs` knows what such a route is about.
+    /// The same for the API of journeys: public journeys need no permission. `auth/surface.rs` knows
+    /// the target of such a route.
     pub(crate) fn add_public(
         self,
         permission: Permission,
@@ -57,7 +57,7 @@ impl Routes {
         for item in paths.paths.values_mut() {
             for operation in operations(item) {
                 describe(operation, permission);
-                // The empty requirement: it can do without credentials of ours.
+                // The empty requirement marks credentials as optional.
                 operation.security.get_or_insert_default().push(SecurityRequirement::default());
             }
         }
@@ -71,7 +71,7 @@ impl Routes {
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
-    /// Adds all routes of another table.
+    /// Adds all routes of another list.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self(self.0.merge(other.0))
     }
@@ -88,7 +88,7 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
         .filter_map(Option::as_mut)
 }
 
-/// What every operation has in common: its permission, and what it answers when it refuses.
+/// Adds the permission, the security schemes and the error response to an operation.
 fn describe(operation: &mut Operation, permission: Permission) {
     let extension = ExtensionsBuilder::new().add(PERMISSION_EXTENSION, permission.name()).build();
     operation.extensions.get_or_insert_default().merge(extension);
@@ -98,7 +98,7 @@ fn describe(operation: &mut Operation, permission: Permission) {
     }
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let refused = ResponseBuilder::new()
-        .description("Refused; `code` says why")
+        .description("Rejected; `code` says why")
         .content(PROBLEM_JSON, problem)
         .build();
     operation.responses.responses.insert("default".to_owned(), refused.into());

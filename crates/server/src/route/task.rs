@@ -1,4 +1,4 @@
-//! `/tasks`: claims and reports of workers, and the list of people.
+//! `/tasks`: claims and reports of workers, and user tasks.
 
 use axum::extract::State;
 use futures_util::future::join_all;
@@ -24,7 +24,7 @@ use crate::wire::{
     TaskReport, TaskReportResult, TaskReportResults, TaskReports, read_token,
 };
 
-/// The code of a failure that a worker gave none.
+/// The code of a failure for which the worker gave none.
 const DEFAULT_FAILURE_CODE: &str = "TASK_FAILED";
 
 pub(super) fn routes() -> Routes {
@@ -40,7 +40,7 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(unassign))
 }
 
-/// Claims tasks; waits for some when there are none.
+/// Claims tasks; `waitMs` waits for some if there are none.
 #[utoipa::path(
     post, path = "/tasks/claim", operation_id = "claimTasks", tag = "tasks", request_body = TaskClaim,
     responses((status = 200, description = "Tasks, possibly none", body = ClaimedTasks))
@@ -60,7 +60,7 @@ async fn claim(
         lease_ms: claim.lease_ms,
         wait_ms: claim.wait_ms.min(longest),
     });
-    // A server that is about to stop lets nobody wait.
+    // Long polls end at once when the server stops.
     let reply = async {
         tokio::select! {
             reply = app.kernel().call(command) => reply,
@@ -74,11 +74,11 @@ async fn claim(
     ok(ClaimedTasks { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
 }
 
-/// A task is done.
+/// Completes a task.
 #[utoipa::path(
     post, path = "/tasks/{id}/complete", operation_id = "completeTask", tag = "tasks", request_body = TaskCompletion,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It has its outcome", body = OperationResult))
+    responses((status = 200, description = "The outcome is recorded", body = OperationResult))
 )]
 async fn complete(
     State(app): State<App>,
@@ -90,11 +90,12 @@ async fn complete(
     ok(OperationResult {})
 }
 
-/// A task did not work. It is tried again, unless its attempts are used up or it says otherwise.
+/// Fails an attempt of a task. It is retried unless the attempts are exhausted or `retryable` is
+/// false.
 #[utoipa::path(
     post, path = "/tasks/{id}/fail", operation_id = "failTask", tag = "tasks", request_body = TaskFailure,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "Heard", body = OperationResult))
+    responses((status = 200, description = "The failure is recorded", body = OperationResult))
 )]
 async fn fail(
     State(app): State<App>,
@@ -142,7 +143,7 @@ fn failure_report(
     })
 }
 
-/// A worker needs more time.
+/// Extends the lease of a task.
 #[utoipa::path(
     post, path = "/tasks/{id}/extend", operation_id = "extendTaskLease", tag = "tasks", request_body = LeaseExtension,
     params(("id" = String, Path, description = "The task")),
@@ -161,10 +162,10 @@ async fn extend(
     }
 }
 
-/// Many reports at once. Each has a status of its own.
+/// Reports on several tasks. Each report has its own status.
 #[utoipa::path(
     post, path = "/tasks/complete", operation_id = "completeTasks", tag = "tasks", request_body = TaskReports,
-    responses((status = 200, description = "What became of each", body = TaskReportResults))
+    responses((status = 200, description = "The result of each report", body = TaskReportResults))
 )]
 async fn complete_many(
     State(app): State<App>,
@@ -175,7 +176,7 @@ async fn complete_many(
         let text = format!("one request carries at most {most} results");
         return Err(Problem::new(ProblemCode::InvalidBody, text));
     }
-    // All are under way together, so they share their commits.
+    // Concurrent reports share commits.
     let results = join_all(body.results.into_iter().map(|item| report_item(&app, item))).await;
     ok(TaskReportResults { results })
 }
@@ -225,26 +226,26 @@ enum TaskStateParam {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Done by these: `user` is the list of people.
+    /// Only of this kind; `user` lists user tasks.
     #[serde(default)]
     #[param(inline)]
     kind: Option<TaskKindParam>,
-    /// In this state.
+    /// Only in this state.
     #[serde(default)]
     #[param(inline)]
     state: Option<TaskStateParam>,
-    /// Of this instance.
+    /// Only of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Tasks that are not over, and those that are over and nobody awaited.
+/// Lists open tasks, and detached tasks that have ended.
 #[utoipa::path(
     get, path = "/tasks", operation_id = "listTasks", tag = "tasks", params(ListQuery),
     responses((status = 200, description = "Tasks", body = Page<Task>))
@@ -283,7 +284,7 @@ async fn list(
     ok(Page { items, next_cursor })
 }
 
-/// One task.
+/// Returns a task.
 #[utoipa::path(
     get, path = "/tasks/{id}", operation_id = "getTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
@@ -295,11 +296,11 @@ async fn get(State(app): State<App>, caller: Caller, PathId(id): PathId<TaskId>)
     ok(Task::of(&row, app.definitions().get(row.definition).await?.name.clone()))
 }
 
-/// Gives a user task to a person.
+/// Assigns a user task to a person.
 #[utoipa::path(
     post, path = "/tasks/{id}/assign", operation_id = "assignTask", tag = "tasks", request_body = TaskAssignment,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is theirs", body = OperationResult))
+    responses((status = 200, description = "Assigned", body = OperationResult))
 )]
 async fn assign(
     State(app): State<App>,
@@ -310,11 +311,11 @@ async fn assign(
     ok(OperationResult {})
 }
 
-/// Takes a user task from whoever has it.
+/// Removes the assignee of a user task.
 #[utoipa::path(
     post, path = "/tasks/{id}/unassign", operation_id = "unassignTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is nobody's", body = OperationResult))
+    responses((status = 200, description = "Unassigned", body = OperationResult))
 )]
 async fn unassign(State(app): State<App>, PathId(task): PathId<TaskId>) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: None }).await?;

@@ -1,4 +1,4 @@
-//! `/timers`: armed timers and deadlines, and operators' hands on them.
+//! `/timers`: lists armed timers and deadlines; moves, fires, freezes and releases them.
 
 use axum::extract::State;
 use meantime_core::{TimerId, Timestamp};
@@ -35,29 +35,29 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Of this instance.
+    /// Only of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// Of the definition of this name, in any version.
+    /// Only of this definition, in any version.
     #[serde(default)]
     definition: Option<String>,
-    /// Due before this instant.
+    /// Only due before this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     due_before: Option<Timestamp>,
-    /// Due at or after this instant.
+    /// Only due at or after this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     due_after: Option<Timestamp>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Armed timers and deadlines in due order, frozen ones last.
+/// Lists armed timers and deadlines in due order, frozen ones last.
 #[utoipa::path(
     get, path = "/timers", operation_id = "listTimers", tag = "timers", params(ListQuery),
     responses((status = 200, description = "Timers", body = Page<Timer>))
@@ -118,7 +118,7 @@ async fn show_timer(app: &App, row: &TimerRow) -> std::result::Result<Timer, Pro
     Ok(Timer::of(row, app.definitions().get(row.definition).await?.name.clone()))
 }
 
-/// The row of an armed timer: its instance knows when it is due.
+/// The row of an armed timer. The row key contains the due time, which the instance knows.
 async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> {
     let owner =
         app.store().instance(id.0.instance).await?.map(show::require_undamaged).transpose()?;
@@ -130,7 +130,7 @@ async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> 
     row.ok_or_else(|| Error::UnknownTimer(id).into())
 }
 
-/// One armed timer.
+/// Returns an armed timer.
 #[utoipa::path(
     get, path = "/timers/{id}", operation_id = "getTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer")),
@@ -142,7 +142,7 @@ async fn get(State(app): State<App>, caller: Caller, PathId(id): PathId<TimerId>
     ok(show_timer(&app, &row).await?)
 }
 
-/// Moves a timer or a deadline to another instant; recorded.
+/// Moves a timer or a deadline to another instant; recorded in the history.
 #[utoipa::path(
     patch, path = "/timers/{id}", operation_id = "moveTimer", tag = "timers", request_body = TimerMove,
     params(("id" = String, Path, description = "The timer")),
@@ -157,11 +157,11 @@ async fn relocate(
     edit_timer(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
 }
 
-/// Fires a timer now; recorded.
+/// Fires a timer now; recorded in the history.
 #[utoipa::path(
     post, path = "/timers/{id}/fire", operation_id = "fireTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),
-    responses((status = 200, description = "It has fired", body = OperationResult))
+    responses((status = 200, description = "Fired", body = OperationResult))
 )]
 async fn fire(
     State(app): State<App>,
@@ -172,7 +172,7 @@ async fn fire(
     edit_timer(&app, timer, TimerEdit::Fire, &caller, query.reason).await
 }
 
-/// Freezes a timer: it keeps its instant and does not fire; recorded.
+/// Freezes a timer: it keeps its due time and does not fire; recorded in the history.
 #[utoipa::path(
     post, path = "/timers/{id}/freeze", operation_id = "freezeTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),
@@ -187,7 +187,7 @@ async fn freeze(
     edit_timer(&app, timer, TimerEdit::Freeze, &caller, query.reason).await
 }
 
-/// Releases a frozen timer; it fires at once if its instant has passed. Recorded.
+/// Releases a frozen timer; it fires at once if it is overdue. Recorded in the history.
 #[utoipa::path(
     post, path = "/timers/{id}/release", operation_id = "releaseTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),

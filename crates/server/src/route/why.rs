@@ -1,4 +1,4 @@
-//! `/why/{id}`: one sentence about anything.
+//! `/why/{id}`: explains an instance, timer, task, schedule or occurrence.
 
 use axum::extract::State;
 use meantime_core::{InstanceId, SCHEDULE_DEFINITION, TaskId, TimerId};
@@ -22,24 +22,24 @@ use crate::problem::{Problem, ProblemCode};
 use crate::show;
 use crate::wire::{Explanation, read_occurrence_id};
 
-/// Rows of history that an explanation looks at.
+/// Maximum number of history rows that an explanation reads.
 const MAX_HISTORY_ROWS: usize = 20_000;
 
-/// Incidents that an explanation looks at.
+/// Maximum number of incidents that an explanation reads.
 const MAX_INCIDENTS: usize = 10;
 
-/// Tasks that it looks at.
+/// Maximum number of tasks that an explanation reads.
 const MAX_TASKS: usize = 100;
 
 pub(super) fn routes() -> Routes {
     Routes::new().add_long(Permission::Read, routes!(why))
 }
 
-/// Why something happened, did not happen, or has not happened yet.
+/// Explains why something happened, did not happen, or has not happened yet.
 #[utoipa::path(
     get, path = "/why/{id}", operation_id = "explain", tag = "time",
     params(("id" = String, Path, description = "A timer, task, instance, schedule or occurrence")),
-    responses((status = 200, description = "The answer", body = Explanation))
+    responses((status = 200, description = "The explanation", body = Explanation))
 )]
 async fn why(
     State(app): State<App>,
@@ -61,7 +61,8 @@ async fn why(
     } else if let Some((schedule, scheduled_at)) = read_occurrence_id(&id) {
         ("occurrence", explain_occurrence_id(&app, schedule, scheduled_at).await?)
     } else {
-        let text = format!("{id:?} is no id of a timer, task, instance, schedule or occurrence");
+        let text =
+            format!("{id:?} is not the id of a timer, task, instance, schedule or occurrence");
         return Err(Problem::new(ProblemCode::UnknownId, text));
     };
     ok(Explanation { id, kind, explanation })
@@ -91,7 +92,7 @@ async fn explain_task_id(app: &App, task: TaskId) -> std::result::Result<String,
     explain_past_task(&history, task).ok_or_else(unknown)
 }
 
-/// An instance, or a schedule: the word for it, and its story.
+/// Explains an instance or a schedule: its kind and the explanation.
 async fn explain_instance_id(
     app: &App,
     id: InstanceId,

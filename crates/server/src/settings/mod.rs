@@ -1,6 +1,6 @@
-//! The configuration: what can be set, its defaults, and where it comes from.
+//! The configuration: all settings, their defaults and sources.
 //!
-//! A file, the environment and flags, in rising order. What nobody knows is refused by name.
+//! Flags override the environment, which overrides the file. Unknown settings are rejected.
 
 mod layer;
 mod model;

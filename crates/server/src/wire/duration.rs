@@ -1,4 +1,4 @@
-//! Durations and moments as callers write them.
+//! Durations and instants in requests.
 
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
@@ -7,22 +7,22 @@ use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-/// An ISO 8601 duration, such as `PT10S`, that is not negative; a number counts seconds.
+/// A non-negative ISO 8601 duration such as `PT10S`, or a number of seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DurationParam(Span);
 
 impl DurationParam {
-    /// Reads a text.
+    /// Parses the text of a query parameter or JSON string.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         Span::parse_delay(text).map(Self)
     }
 
-    /// The instant so long after another, in UTC.
+    /// The instant this long after `at`, in UTC.
     pub(crate) fn after(&self, at: Timestamp) -> Result<Timestamp, TimeError> {
         self.0.add_to(at, &Zone::UTC)
     }
 
-    /// Milliseconds; months and years count as long as they are from an instant on.
+    /// The length in milliseconds when it starts at `at`: months and years vary.
     pub(crate) fn millis_from(&self, at: Timestamp) -> Result<u64, TimeError> {
         let ms = self.after(at)?.saturating_since(at);
         Ok(u64::try_from(ms).unwrap_or_default())
@@ -54,17 +54,17 @@ impl PartialSchema for DurationParam {
 
 impl ToSchema for DurationParam {}
 
-/// An RFC 3339 instant, or an ISO 8601 duration from now on.
+/// An RFC 3339 instant, or an ISO 8601 duration from now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InstantParam {
-    /// That instant.
+    /// An absolute instant.
     At(Timestamp),
-    /// So long after now.
+    /// A duration from now.
     After(DurationParam),
 }
 
 impl InstantParam {
-    /// Reads a text.
+    /// Parses the text of a query parameter or JSON string.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         if text.starts_with(['P', 'p', '-', '+']) {
             return DurationParam::parse(text).map(Self::After);
@@ -72,7 +72,7 @@ impl InstantParam {
         Timestamp::parse(text).map(Self::At)
     }
 
-    /// The duration in its words, if it is one.
+    /// The text of the duration, if it is one.
     pub(crate) fn duration(&self) -> Option<String> {
         match self {
             Self::At(_) => None,
@@ -80,7 +80,7 @@ impl InstantParam {
         }
     }
 
-    /// The instant, when it is now.
+    /// Resolves to an instant, given the current time.
     pub(crate) fn from(&self, now: Timestamp) -> Result<Timestamp, TimeError> {
         match self {
             Self::At(at) => Ok(*at),

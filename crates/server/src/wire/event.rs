@@ -1,4 +1,4 @@
-//! What followers of the engine hear.
+//! The payload of server-sent events.
 
 use meantime_core::Timestamp;
 use serde::Serialize;
@@ -10,17 +10,17 @@ use super::HistoryEvent;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnEvent {
-    /// The instance.
+    /// Id of the instance.
     pub(crate) instance_id: String,
     /// The name of its definition.
     pub(crate) definition: String,
-    /// The version it runs.
+    /// The version of its definition.
     pub(crate) version: u32,
-    /// The turn.
+    /// The number of the turn.
     pub(crate) turn: u64,
-    /// When.
+    /// When the turn was committed.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
-    /// What happened.
+    /// The history events of the turn.
     pub(crate) records: Vec<HistoryEvent>,
 }

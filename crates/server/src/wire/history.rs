@@ -1,4 +1,4 @@
-//! What happened to an instance, one entry for each record of its history.
+//! Wire types of the history: one event for each record.
 
 use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
 use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
@@ -6,26 +6,26 @@ use meantime_kernel::store::HistoryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// One thing that happened, or will happen. Which members are there depends on its type.
+/// An event of the history or timeline of an instance. Its type decides which members are present.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HistoryEvent {
     /// Its place in the history of all instances.
     #[serde(skip_serializing_if = "String::is_empty")]
     seq: String,
-    /// The turn it belongs to.
+    /// The number of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<u64>,
-    /// When.
+    /// When it happened, or will happen.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
+    /// The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
     /// so on.
     #[serde(rename = "type")]
     kind: String,
-    /// Whether it is still to come.
+    /// Whether it lies in the future (timeline only).
     upcoming: bool,
-    /// The timer, task, child or incident it is about.
+    /// Id of the timer, task, child or incident.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// A type, name or definition.
@@ -34,24 +34,24 @@ pub(crate) struct HistoryEvent {
     /// Where in the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     element: Option<String>,
-    /// What kind of due moment.
+    /// The kind of timer: `timer`, `deadline` or `taskDeadline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     due_kind: Option<&'static str>,
-    /// When it is or was due; of a failed attempt, when the next one may begin.
+    /// When it is or was due; for a failed attempt, when the next one may start.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     due_at: Option<Timestamp>,
-    /// When it was due before somebody moved it.
+    /// When it was due before an operator moved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
-    /// Why.
+    /// The cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
-    /// Whether the definition took the event.
+    /// Whether the definition consumed the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken: Option<bool>,
-    /// Which attempt of a task, from 1.
+    /// The attempt of the task, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
     /// The worker that had a task.
@@ -63,22 +63,22 @@ pub(crate) struct HistoryEvent {
     /// The code of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
-    /// In words.
+    /// The message of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// An input, or the content of a line that the definition wrote.
+    /// An input, or the data of a record that the definition wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     data: Option<Json>,
-    /// Who did it, and why.
+    /// The operator, for manual changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<Actor>,
-    /// How many turns were left out.
+    /// The number of turns that compaction removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<u64>,
 }
 
-/// Who did something, and why.
+/// The actor of a manual change, with the reason given.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Actor {
     actor: String,
@@ -92,7 +92,7 @@ impl From<&AuditInfo> for Actor {
 }
 
 impl HistoryEvent {
-    /// Something that is still to come.
+    /// An event of the future, from an armed timer.
     pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, element: String) -> Self {
         let (kind, id, element) = (kind.to_owned(), Some(id), Some(element));
         Self { at, kind, upcoming: true, id, element, due_at: Some(at), ..Self::default() }
@@ -103,7 +103,7 @@ impl HistoryEvent {
     }
 }
 
-/// The entries of one turn.
+/// The events of one turn.
 pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
     let entry = |record: &Record| HistoryEvent {
         seq: row.seq.to_string(),

@@ -1,4 +1,4 @@
-//! Instances.
+//! Wire types of instances.
 
 use meantime_core::{Json, Outcome, Timestamp};
 use meantime_kernel::store::{InstanceRow, Phase};
@@ -7,23 +7,23 @@ use utoipa::ToSchema;
 
 use super::{Incident, InstantParam};
 
-/// A start.
+/// The request to start an instance.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewInstance {
     /// The name of the definition.
     pub(crate) definition: String,
-    /// Which version; the latest when not given.
+    /// The version; the latest by default.
     #[serde(default)]
     pub(crate) version: Option<u32>,
     /// The input.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Json,
-    /// A business key, unique among live instances of the definition.
+    /// A business key, unique among running instances of the definition.
     #[serde(default)]
     pub(crate) key: Option<String>,
-    /// When it must be over: an instant, or a duration from now on.
+    /// The deadline: an instant, or a duration from now.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
     pub(crate) deadline: Option<InstantParam>,
@@ -32,31 +32,31 @@ pub(crate) struct NewInstance {
     pub(crate) tags: Vec<String>,
 }
 
-/// Why somebody does something.
+/// The reason an operator gives for an operation.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OperatorReason {
-    /// For those who look at it later.
+    /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
-/// How an instance stands.
+/// The status of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum InstanceStatus {
-    /// It goes on, perhaps with an incident.
+    /// Not ended; it may have incidents.
     Running,
-    /// It is over, with an output.
+    /// Ended with an output.
     Completed,
-    /// It is over, with an error.
+    /// Ended with an error.
     Failed,
-    /// It is over, by request.
+    /// Ended by a cancel request.
     Cancelled,
 }
 
 impl InstanceStatus {
-    /// The phases that look like this from outside.
+    /// The phases of the engine that have this status.
     pub(crate) const fn phases(self) -> &'static [Phase] {
         match self {
             Self::Running => &[Phase::Starting, Phase::Running, Phase::Yielding, Phase::Closing],
@@ -81,11 +81,11 @@ impl From<Phase> for InstanceStatus {
 /// An error of a task or an instance.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Failure {
-    /// Stable code, chosen by whoever failed.
+    /// Stable code, chosen by the definition or the worker.
     code: String,
-    /// One sentence for people.
+    /// A message for people.
     message: String,
-    /// Anything that was sent along.
+    /// Additional data of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     data: Option<Json>,
@@ -110,7 +110,7 @@ impl From<&meantime_core::Failure> for Failure {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WaitingFor {
-    /// What kind of thing.
+    /// The kind of wait.
     pub(crate) kind: WaitingKind,
     /// The timer, task, child or subscription; of a step, its name.
     pub(crate) id: String,
@@ -118,11 +118,11 @@ pub(crate) struct WaitingFor {
     pub(crate) name: String,
     /// Where in the definition.
     pub(crate) element: String,
-    /// When it comes by itself.
+    /// When it is due, if it is a timer or has a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) due_at: Option<Timestamp>,
-    /// Whether somebody froze its timer: it does not come by itself.
+    /// Whether an operator froze its timer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) frozen: bool,
     /// Since when it waits.
@@ -134,9 +134,9 @@ pub(crate) struct WaitingFor {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct VariableScope {
-    /// Its name among the scopes of the instance; `root` is the outermost.
+    /// Id within the instance; `root` is the outermost scope.
     pub(crate) id: String,
-    /// The scope around it.
+    /// Id of the enclosing scope.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,
     /// Where in the definition.
@@ -146,23 +146,23 @@ pub(crate) struct VariableScope {
     pub(crate) variables: Json,
 }
 
-/// What kind of thing an instance waits for.
+/// The kinds of waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum WaitingKind {
-    /// A worker or the engine.
+    /// A task of a worker or of the engine.
     Task,
-    /// A person.
+    /// A user task.
     UserTask,
-    /// Time.
+    /// A timer.
     Timer,
     /// A signal.
     Signal,
     /// A message.
     Message,
-    /// Input for a step.
+    /// A step that needs a submission.
     Step,
-    /// A child.
+    /// A child instance.
     Child,
     /// A condition on variables.
     Condition,
@@ -183,31 +183,31 @@ impl From<meantime_core::WaitingKind> for WaitingKind {
     }
 }
 
-/// An instance in a list: everything but its data.
+/// An instance without input, output and variables, as lists show it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceSummary {
-    /// Its id.
+    /// Id, opaque.
     pub(crate) id: String,
     /// The name of its definition.
     pub(crate) definition: String,
-    /// The version it runs.
+    /// The version of its definition.
     pub(crate) version: u32,
     /// Its notation.
     pub(crate) notation: String,
-    /// How it stands.
+    /// The status.
     pub(crate) status: InstanceStatus,
-    /// Why it failed.
+    /// The error of a failed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Failure>,
-    /// Why it was cancelled.
+    /// The reason of a cancelled instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// What it waits for.
     pub(crate) waiting_for: Vec<WaitingFor>,
-    /// What needs a person.
+    /// Open incidents.
     pub(crate) incidents: Vec<Incident>,
-    /// When it must be over.
+    /// The deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) deadline_at: Option<Timestamp>,
@@ -226,7 +226,7 @@ pub(crate) struct InstanceSummary {
     pub(crate) key: Option<String>,
     /// Its tags.
     pub(crate) tags: Vec<String>,
-    /// What of it is damaged and could not be read. `meantime doctor` finds every such instance.
+    /// Which part of the stored instance is damaged. `meantime doctor` lists such instances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) damaged: Option<String>,
 }
@@ -235,13 +235,13 @@ pub(crate) struct InstanceSummary {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Instance {
-    /// Everything that lists show too.
+    /// The members that lists show, too.
     #[serde(flatten)]
     pub(crate) summary: InstanceSummary,
-    /// What it was started with.
+    /// The input of the start.
     #[schema(value_type = serde_json::Value)]
     pub(crate) input: Json,
-    /// What it returned.
+    /// The output of a completed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) output: Option<Json>,
@@ -250,20 +250,20 @@ pub(crate) struct Instance {
     pub(crate) variables: Json,
 }
 
-/// How an instance ended.
+/// The result of an instance, or its status while it runs.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceResult {
-    /// How it stands.
+    /// The status.
     status: InstanceStatus,
-    /// What it returned.
+    /// The output of a completed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     output: Option<Json>,
-    /// Why it failed.
+    /// The error of a failed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
-    /// Why it was cancelled.
+    /// The reason of a cancelled instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -278,7 +278,7 @@ impl InstanceResult {
     }
 }
 
-/// What an outcome says to those who ask.
+/// An outcome split into the members of the API.
 pub(crate) struct OutcomeView {
     pub(crate) output: Option<Json>,
     pub(crate) error: Option<Failure>,

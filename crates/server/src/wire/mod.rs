@@ -1,7 +1,8 @@
-//! The JSON of the API: what requests may say and what answers look like.
+//! The JSON types of requests and responses.
 //!
-//! These types are the contract; nothing else in the engine is serialised for the outside. Names
-//! are camelCase, instants RFC 3339, durations ISO 8601. Requests refuse members they do not know.
+//! These types are the public contract; nothing else of the engine is serialised for clients. Names
+//! are camelCase, instants RFC 3339, durations ISO 8601. Unknown members of requests are
+//! rejected.
 
 mod clock;
 mod definition;

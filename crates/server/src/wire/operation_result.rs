@@ -1,8 +1,8 @@
-//! Nothing to tell.
+//! The answer of operations that return nothing else.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Done; there is nothing to tell.
+/// The operation succeeded. The object has no members.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct OperationResult {}

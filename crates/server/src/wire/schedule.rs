@@ -1,4 +1,4 @@
-//! Schedules.
+//! Wire types of schedules.
 
 use meantime_core::time::{Cron, Rule, Span, TimeError, Zone};
 use meantime_core::{CatchUp, InstanceId, Json, Overlap, ScheduleChange, ScheduleInput, Timestamp};
@@ -7,7 +7,7 @@ use meantime_kernel::store::{InstanceRow, OccurrenceKey, OccurrenceRow, Phase};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-/// A schedule to make.
+/// The request to create a schedule.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewSchedule {
@@ -16,7 +16,7 @@ pub(crate) struct NewSchedule {
     /// The version it starts; the latest one of now when not given.
     #[serde(default)]
     pub(crate) version: Option<u32>,
-    /// Whom it is for.
+    /// The subject: what or whom the schedule is for.
     #[serde(default)]
     pub(crate) subject: Option<String>,
     /// Where runs begin, when not at the definition's own start.
@@ -39,12 +39,12 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(example = "Europe/Berlin")]
     pub(crate) zone: Option<String>,
-    /// How many runs there are.
+    /// Maximum number of runs.
     #[serde(default)]
     #[schema(minimum = 1)]
     #[schema(format = "uint64")]
     pub(crate) max_runs: Option<u64>,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "skip")]
     pub(crate) overlap: Overlap,
@@ -52,11 +52,11 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "coalesce")]
     pub(crate) catch_up: CatchUp,
-    /// What every run gets.
+    /// The input of every run.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Option<Json>,
-    /// What the first run gets as its context; each later one gets that of the one before.
+    /// The context of the first run; each later run gets the final context of the previous one.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) context: Option<Json>,
@@ -65,16 +65,16 @@ pub(crate) struct NewSchedule {
     pub(crate) on_existing: OnExistingSchedule,
 }
 
-/// What to do when a schedule of the same identity is active.
+/// What to do if an active schedule has the same definition, version, subject and start.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum OnExistingSchedule {
-    /// Make another one.
+    /// Create another one.
     #[default]
     AddAnother,
-    /// Refuse with `SCHEDULE_EXISTS`.
+    /// Reject the request with `SCHEDULE_EXISTS`.
     Fail,
-    /// Change that one.
+    /// Update the existing one.
     Upsert,
 }
 
@@ -88,12 +88,12 @@ impl From<OnExistingSchedule> for meantime_core::OnExisting {
     }
 }
 
-/// What to change about a schedule, from now on; what is not given stays.
+/// Changes of a schedule; members that are absent stay as they are.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ScheduleUpdate {
-    /// The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
-    /// somebody else has changed the schedule in between.
+    /// The `generation` that the change is based on: if the schedule has changed since, the update is
+    /// rejected with `SCHEDULE_CHANGED`.
     #[serde(default)]
     #[schema(format = "uint64")]
     pub(crate) generation: Option<u64>,
@@ -111,12 +111,12 @@ pub(crate) struct ScheduleUpdate {
     /// The IANA zone of local times.
     #[serde(default)]
     pub(crate) zone: Option<String>,
-    /// How many runs there are; `null` is without a limit.
+    /// Maximum number of runs; `null` removes the limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u64>, minimum = 1, format = "uint64")]
     #[expect(clippy::option_option, reason = "not given differs from null")]
     pub(crate) max_runs: Option<Option<u64>>,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) overlap: Option<Overlap>,
@@ -124,23 +124,23 @@ pub(crate) struct ScheduleUpdate {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) catch_up: Option<CatchUp>,
-    /// What every run gets.
+    /// The input of every run.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Option<Json>,
-    /// For those who look at it later.
+    /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
-/// A value that is there, if only as `null`.
+/// Tells `null` from an absent member.
 #[expect(clippy::option_option, reason = "not given differs from null")]
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
 impl ScheduleUpdate {
-    /// The change for the engine, and why it is made.
+    /// Parses the change; returns it with the reason.
     pub(crate) fn read(self) -> Result<(ScheduleChange, Option<String>), TimeError> {
         let change = ScheduleChange {
             generation: self.generation,
@@ -157,19 +157,19 @@ impl ScheduleUpdate {
     }
 }
 
-/// A range to fill back.
+/// The time range of a backfill.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ScheduleBackfill {
-    /// From this instant on.
+    /// Start of the range.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) from: Timestamp,
-    /// Up to this one, not included.
+    /// End of the range, exclusive.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) to: Timestamp,
 }
 
-/// What becomes of a range that is filled back.
+/// The result of a backfill request.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleBackfillResult {
@@ -178,15 +178,15 @@ pub(crate) struct ScheduleBackfillResult {
     pub(crate) will_run: u64,
 }
 
-/// How a schedule stands.
+/// The state of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ScheduleState {
     /// It has occurrences to come.
     Active,
-    /// Somebody paused it.
+    /// Paused by an operator.
     Paused,
-    /// All its runs are over, or it was deleted.
+    /// All runs have ended, or it was deleted.
     Completed,
 }
 
@@ -194,7 +194,7 @@ pub(crate) enum ScheduleState {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Schedule {
-    /// Its id.
+    /// Id, opaque.
     id: String,
     /// The definition it starts.
     definition: String,
@@ -203,7 +203,7 @@ pub(crate) struct Schedule {
     /// The author's own version of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// Whom it is for.
+    /// The subject: what or whom the schedule is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     /// Where runs begin.
@@ -221,31 +221,31 @@ pub(crate) struct Schedule {
     cron: Option<String>,
     /// The IANA zone of local times.
     zone: String,
-    /// How many runs there are.
+    /// Maximum number of runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_runs: Option<u64>,
-    /// Runs that are over.
+    /// Number of runs that have ended.
     runs_executed: u64,
-    /// Runs that are going.
+    /// Number of runs that have not ended.
     running: u64,
     /// Occurrences that wait for the end of a run, and those that are still to be filled back.
     waiting: u64,
-    /// Counts changes; a change can be made on condition of it.
+    /// Incremented by every change; see `generation` of an update.
     generation: u64,
     /// When the next occurrence is due; not there while the schedule is paused or its timer frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
-    /// What the next run gets, when contexts are handed on.
+    /// The context of the next run, if contexts are handed on.
     #[schema(value_type = serde_json::Value)]
     last_context: Json,
-    /// What every run gets, when contexts are not handed on.
+    /// The input of every run, unless contexts are handed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     input: Option<Json>,
-    /// How it stands.
+    /// The state.
     state: ScheduleState,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[schema(value_type = String)]
     overlap: Overlap,
     /// What to do with occurrences that nobody was there for.
@@ -254,8 +254,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// `live` are its runs that are going, as the store knows them: their ends reach the schedule
-    /// a moment later, and one that was deleted hears of them no more.
+    /// `live` is the number of running instances in the store. The schedule learns of an end a moment
+    /// later, and a deleted schedule not at all, so the smaller number is right.
     pub(crate) fn of(row: &InstanceRow, view: ScheduleView, live: u64) -> Self {
         let next_at = view.next_at().filter(|_| !row.phase.is_ended());
         let known = u64::try_from(view.running).unwrap_or(u64::MAX);
@@ -323,7 +323,7 @@ pub(crate) struct NextOccurrences {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Occurrence {
-    /// Its id, to ask why.
+    /// Id, for `/why/{id}`.
     id: String,
     /// The first occurrence.
     #[schema(value_type = String, format = DateTime)]
@@ -331,17 +331,17 @@ pub(crate) struct Occurrence {
     /// The last one; the same when it is one.
     #[schema(value_type = String, format = DateTime)]
     last_at: Timestamp,
-    /// How many.
+    /// The number of occurrences in the range.
     count: u64,
     /// `started`, `skipped`, `missed` or `failed`.
     outcome: &'static str,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
-    /// The run that was started.
+    /// Id of the instance that was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     instance_id: Option<String>,
-    /// When it was decided.
+    /// When the outcome was recorded.
     #[schema(value_type = String, format = DateTime)]
     decided_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! Good tokens are believed; every way we know to make a bad one is not.
+//! Valid tokens are accepted; every known way to forge one is rejected.
 
 use ring::rand::SystemRandom;
 use ring::signature::{
