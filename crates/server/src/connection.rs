@@ -110,7 +110,7 @@ mod tests {
         mine.pop();
         assert!(enter(1).is_some(), "who leaves makes room");
         drop((mine, others));
-        assert!(lock(&connections.by_address).is_empty(), "nobody is remembered for nothing");
+        assert!(lock(&connections.by_address).is_empty(), "no entry without a connection");
     }
 
     #[test]

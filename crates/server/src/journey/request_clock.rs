@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(engine(), 1_500);
         manual.engine.store(9_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);
-        // What nobody waits for any more does not come.
+        // An instant that is no longer awaited does not come.
         clock.until(Timestamp::from_millis(10_000));
         manual.real.store(90_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);

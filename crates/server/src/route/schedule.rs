@@ -1,4 +1,4 @@
-//! `/schedules`: make, change, pause, trigger, fill back, and what became of their occurrences.
+//! `/schedules`: creates, updates, pauses, triggers, backfills and lists schedules.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ use crate::wire::{
     read_occurrence_key,
 };
 
-/// How many occurrences a preview shows at most.
+/// Maximum number of occurrences of a preview.
 const MAX_PREVIEW: usize = 1_000;
 
 pub(super) fn routes() -> Routes {
@@ -291,7 +291,7 @@ async fn delete(
     ok(OperationResult {})
 }
 
-/// No occurrences until it is resumed.
+/// Pauses a schedule: no occurrences until it is resumed.
 #[utoipa::path(
     post, path = "/schedules/{id}/pause", operation_id = "pauseSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -306,7 +306,7 @@ async fn pause(
     apply_action(&app, id, ScheduleAction::Pause, &caller, query.reason).await
 }
 
-/// Occurrences again; what passed in between is missed, and treated as the policy says.
+/// Resumes a schedule; occurrences during the pause are missed, and the catch-up policy applies.
 #[utoipa::path(
     post, path = "/schedules/{id}/resume", operation_id = "resumeSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -336,7 +336,7 @@ async fn trigger(
     apply_action(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
 }
 
-/// A run for every occurrence of a range that had none, also from before the schedule was made.
+/// Starts a run for every occurrence of a range that had none, also before the schedule existed.
 #[utoipa::path(
     post, path = "/schedules/{id}/backfill", operation_id = "backfillSchedule", tag = "schedules", request_body = ScheduleBackfill,
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -365,7 +365,7 @@ async fn backfill(
     ok(ScheduleBackfillResult { will_run })
 }
 
-/// The occurrences of a range that have had their run.
+/// The occurrences of a range that had a run.
 pub(super) async fn started_between(
     app: &App,
     schedule: InstanceId,
@@ -386,7 +386,7 @@ pub(super) async fn started_between(
     }
 }
 
-/// The occurrences of a schedule that had their run before they came.
+/// The future occurrences of a schedule that a backfill has already started.
 pub(super) async fn already_started(
     app: &App,
     schedule: InstanceId,
@@ -408,8 +408,8 @@ struct NextQuery {
     count: Option<usize>,
 }
 
-/// When the next occurrences will fire if nothing is changed: as many as runs are left, none while
-/// it is paused or its timer is frozen.
+/// Lists when the next occurrences will fire if nothing changes: at most the runs that are left, none
+/// while the schedule is paused or its timer is frozen.
 #[utoipa::path(
     get, path = "/schedules/{id}/next", operation_id = "listNextOccurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), NextQuery),
@@ -439,11 +439,11 @@ struct LedgerQuery {
     cursor: Option<String>,
 }
 
-/// What became of occurrences, newest first.
+/// Lists the outcomes of occurrences, newest first.
 #[utoipa::path(
     get, path = "/schedules/{id}/occurrences", operation_id = "listScheduleOccurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), LedgerQuery),
-    responses((status = 200, description = "What became of occurrences", body = Page<Occurrence>))
+    responses((status = 200, description = "Outcomes of occurrences", body = Page<Occurrence>))
 )]
 async fn ledger(
     State(app): State<App>,

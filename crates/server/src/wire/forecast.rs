@@ -42,10 +42,10 @@ pub(crate) struct UpcomingEvent {
     pub(crate) instance_id: Option<String>,
     /// The name of the definition.
     pub(crate) definition: String,
-    /// Where in the definition.
+    /// The element of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) element: Option<String>,
-    /// The occurrence, when it fires at another instant: somebody moved its timer, or it is late.
+    /// The scheduled instant, if it fires at another one: its timer was moved, or it is late.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) scheduled_at: Option<Timestamp>,

@@ -31,7 +31,7 @@ pub(crate) struct HistoryEvent {
     /// A type, name or definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Where in the definition.
+    /// The element of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     element: Option<String>,
     /// The kind of timer: `timer`, `deadline` or `taskDeadline`.
@@ -57,7 +57,7 @@ pub(crate) struct HistoryEvent {
     /// The worker that had a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
-    /// Whether somebody fired the timer, instead of its due instant.
+    /// Whether an operator fired the timer, not its due time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     manual: bool,
     /// The code of a failure.

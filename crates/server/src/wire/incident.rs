@@ -15,7 +15,7 @@ pub(crate) struct Incident {
     instance_id: String,
     /// What raised it: `element`, `turn`, `task` or `damage`.
     kind: &'static str,
-    /// Where in the definition, when known.
+    /// The element of the definition, if known.
     element: String,
     /// The error code.
     code: String,

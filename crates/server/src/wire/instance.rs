@@ -116,7 +116,7 @@ pub(crate) struct WaitingFor {
     pub(crate) id: String,
     /// Type of a task, name of a signal, message, step or definition.
     pub(crate) name: String,
-    /// Where in the definition.
+    /// The element of the definition.
     pub(crate) element: String,
     /// When it is due, if it is a timer or has a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub(crate) struct VariableScope {
     /// Id of the enclosing scope.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,
-    /// Where in the definition.
+    /// The element of the definition.
     pub(crate) element: String,
     /// Its own variables.
     #[schema(value_type = serde_json::Value)]

@@ -13,29 +13,29 @@ use utoipa::ToSchema;
 pub(crate) struct NewSchedule {
     /// The definition it starts.
     pub(crate) definition: String,
-    /// The version it starts; the latest one of now when not given.
+    /// The version to start; by default the latest one when the schedule is created.
     #[serde(default)]
     pub(crate) version: Option<u32>,
     /// The subject: what or whom the schedule is for.
     #[serde(default)]
     pub(crate) subject: Option<String>,
-    /// Where runs begin, when not at the definition's own start.
+    /// The element where runs start, if not at the default start of the definition.
     #[serde(default)]
     pub(crate) start: Option<String>,
-    /// The first occurrence of an interval, or the instant after which cron counts; now when not
-    /// given. Without interval and cron, the one occurrence there is.
+    /// The first occurrence of an interval, or the start of a cron rule; now by default. Without
+    /// interval and cron, the only occurrence.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(default)]
     #[schema(example = "0 9 * * MON-FRI")]
     pub(crate) cron: Option<String>,
-    /// The IANA zone of local times; UTC when not given.
+    /// The IANA time zone of the rule; UTC by default.
     #[serde(default)]
     #[schema(example = "Europe/Berlin")]
     pub(crate) zone: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "skip")]
     pub(crate) overlap: Overlap,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "coalesce")]
     pub(crate) catch_up: CatchUp,
@@ -60,7 +60,7 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) context: Option<Json>,
-    /// What to do when one of the same definition, version, subject and start is active.
+    /// What to do if an active schedule has the same definition, version, subject and start.
     #[serde(default)]
     pub(crate) on_existing: OnExistingSchedule,
 }
@@ -97,18 +97,18 @@ pub(crate) struct ScheduleUpdate {
     #[serde(default)]
     #[schema(format = "uint64")]
     pub(crate) generation: Option<u64>,
-    /// The first occurrence of an interval, or the instant after which cron counts.
+    /// The first occurrence of an interval, or the start of a cron rule.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(default)]
     pub(crate) cron: Option<String>,
-    /// The IANA zone of local times.
+    /// The IANA time zone of the rule.
     #[serde(default)]
     pub(crate) zone: Option<String>,
     /// Maximum number of runs; `null` removes the limit.
@@ -120,7 +120,7 @@ pub(crate) struct ScheduleUpdate {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) overlap: Option<Overlap>,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) catch_up: Option<CatchUp>,
@@ -173,8 +173,7 @@ pub(crate) struct ScheduleBackfill {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleBackfillResult {
-    /// How many occurrences of the range will get a run: those that had none, as far as runs are
-    /// left.
+    /// Number of occurrences that will be started: those without a run, up to the runs that are left.
     pub(crate) will_run: u64,
 }
 
@@ -182,7 +181,7 @@ pub(crate) struct ScheduleBackfillResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ScheduleState {
-    /// It has occurrences to come.
+    /// More occurrences will follow.
     Active,
     /// Paused by an operator.
     Paused,
@@ -200,26 +199,26 @@ pub(crate) struct Schedule {
     definition: String,
     /// The version it starts.
     version: u32,
-    /// The author's own version of the definition.
+    /// The label of the definition: the author's own version.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     /// The subject: what or whom the schedule is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    /// Where runs begin.
+    /// The element where runs start.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<String>,
-    /// Where its rule begins.
+    /// The start of its rule.
     #[schema(value_type = String, format = DateTime)]
     start_at: Timestamp,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     interval: Option<Span>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(skip_serializing_if = "Option::is_none")]
     cron: Option<String>,
-    /// The IANA zone of local times.
+    /// The IANA time zone of the rule.
     zone: String,
     /// Maximum number of runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,11 +227,11 @@ pub(crate) struct Schedule {
     runs_executed: u64,
     /// Number of runs that have not ended.
     running: u64,
-    /// Occurrences that wait for the end of a run, and those that are still to be filled back.
+    /// Number of occurrences that wait for the end of a run or for a backfill.
     waiting: u64,
     /// Incremented by every change; see `generation` of an update.
     generation: u64,
-    /// When the next occurrence is due; not there while the schedule is paused or its timer frozen.
+    /// When the next occurrence is due; absent while the schedule is paused or its timer is frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
@@ -248,7 +247,7 @@ pub(crate) struct Schedule {
     /// The overlap policy: what to do when the previous run has not ended.
     #[schema(value_type = String)]
     overlap: Overlap,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[schema(value_type = String)]
     catch_up: CatchUp,
 }
@@ -314,21 +313,21 @@ fn state_of(phase: Phase, paused: bool) -> ScheduleState {
 /// The next occurrences of a schedule.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NextOccurrences {
-    /// In order, as they will fire if nothing is changed.
+    /// The instants in order, if nothing changes.
     #[schema(value_type = Vec<String>)]
     pub(crate) items: Vec<Timestamp>,
 }
 
-/// What became of an occurrence, or of several in a row.
+/// The outcome of an occurrence, or of a range of them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Occurrence {
     /// Id, for `/why/{id}`.
     id: String,
-    /// The first occurrence.
+    /// The scheduled instant; of a range, the first one.
     #[schema(value_type = String, format = DateTime)]
     scheduled_at: Timestamp,
-    /// The last one; the same when it is one.
+    /// The last scheduled instant of the range.
     #[schema(value_type = String, format = DateTime)]
     last_at: Timestamp,
     /// The number of occurrences in the range.
@@ -362,30 +361,30 @@ impl From<&OccurrenceRow> for Occurrence {
     }
 }
 
-/// What is behind an id when nothing was started: an occurrence that was missed and filled back
-/// later has two lines.
+/// Suffix of the id when no run was started: an occurrence that was missed and backfilled later has
+/// two entries.
 const NOT_STARTED: &str = "-n";
 
-/// A line of a ledger is known by its schedule, its occurrence, and whether it tells of a start.
+/// The id of an entry: schedule, scheduled instant, and whether a run was started.
 pub(crate) fn occurrence_id(schedule: InstanceId, key: OccurrenceKey) -> String {
     let schedule = schedule.to_string();
     let schedule = schedule.strip_prefix("in_").unwrap_or(&schedule);
     format!("oc_{schedule}-{}", occurrence_cursor(key))
 }
 
-/// Reads what [`occurrence_id`] wrote.
+/// Parses an id of [`occurrence_id`].
 pub(crate) fn read_occurrence_id(text: &str) -> Option<(InstanceId, OccurrenceKey)> {
     let (schedule, key) = text.strip_prefix("oc_")?.split_once('-')?;
     Some((format!("in_{schedule}").parse().ok()?, read_occurrence_key(key)?))
 }
 
-/// The place of a line in its ledger, as a cursor.
+/// The cursor of an entry.
 pub(crate) fn occurrence_cursor(key: OccurrenceKey) -> String {
     let end = if key.is_start { "" } else { NOT_STARTED };
     format!("{}{end}", key.scheduled_at.as_millis())
 }
 
-/// Reads what [`occurrence_cursor`] wrote.
+/// Parses a cursor of [`occurrence_cursor`].
 pub(crate) fn read_occurrence_key(text: &str) -> Option<OccurrenceKey> {
     let started = text.strip_suffix(NOT_STARTED);
     let scheduled_at = Timestamp::try_from_millis(started.unwrap_or(text).parse().ok()?).ok()?;

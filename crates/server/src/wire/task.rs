@@ -276,7 +276,7 @@ pub(crate) struct Task {
     /// Its type.
     #[serde(rename = "type")]
     name: String,
-    /// Where in the definition.
+    /// The element of the definition.
     element: String,
     /// The instance that waits for it.
     instance_id: String,

@@ -17,7 +17,7 @@ pub(crate) struct Timer {
     instance_id: String,
     /// The name of the definition.
     definition: String,
-    /// Where in the definition.
+    /// The element of the definition.
     element: String,
     /// When it is due. Freezing does not change it.
     #[schema(value_type = String, format = DateTime)]
