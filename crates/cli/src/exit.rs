@@ -1,4 +1,5 @@
-//! Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be reached.
+//! Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be
+//! reached.
 
 use std::process::ExitCode;
 

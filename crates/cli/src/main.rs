@@ -22,7 +22,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A durable workflow engine that owns time.
 ///
-/// Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be reached.
+/// Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be
+/// reached.
 #[derive(Debug, Parser)]
 #[command(name = "meantime", version)]
 struct Meantime {

@@ -75,8 +75,8 @@ pub(crate) fn print_error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether stderr may have colours: it is a terminal, and `NO_COLOR` (<https://no-color.org>) is not
-/// set.
+/// Whether stderr may have colours: it is a terminal, and `NO_COLOR` (<https://no-color.org>) is
+/// not set.
 pub(crate) fn colors() -> bool {
     may_color(io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }

@@ -1,10 +1,10 @@
 //! `Http.request` on the wire: what the engine gets, and what it answers.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
-//! `{status, headers, body}`, as the engine's connector writes it. An answer of any status completes
-//! the task. Only a call without an answer fails it, with one of these codes: `HTTP_REFUSED` (the
-//! egress policy), `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came
-//! back is not HTTP).
+//! `{status, headers, body}`, as the engine's connector writes it. An answer of any status
+//! completes the task. Only a call without an answer fails it, with one of these codes:
+//! `HTTP_REFUSED` (the egress policy), `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`,
+//! `HTTP_INVALID` (what came back is not HTTP).
 
 use std::collections::BTreeMap;
 

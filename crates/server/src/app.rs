@@ -81,8 +81,8 @@ impl App {
         route::router(self)
     }
 
-    /// Ends all waits: long polls, synchronous starts and event streams are answered with the current
-    /// state.
+    /// Ends all waits: long polls, synchronous starts and event streams are answered with the
+    /// current state.
     pub fn drain(&self) {
         self.0.draining.send_replace(true);
     }

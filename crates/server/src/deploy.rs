@@ -1,5 +1,5 @@
-//! Deployment: the checks of the kernel, and that no two APIs have the same path. The kernel does not
-//! know paths, so `meantime dev` deploys through this module, too.
+//! Deployment: the checks of the kernel, and that no two APIs have the same path. The kernel does
+//! not know paths, so `meantime dev` deploys through this module, too.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ impl App {
         Ok((deployed, warnings))
     }
 
-    /// Performs all checks of a deployment without deploying, so that a dry run rejects exactly what
-    /// a deployment would reject.
+    /// Performs all checks of a deployment without deploying, so that a dry run rejects exactly
+    /// what a deployment would reject.
     pub(crate) async fn validate(
         &self,
         notation: &str,

@@ -48,8 +48,8 @@ impl HistoryFeed {
         Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The definition of an instance; none if the instance was deleted. Cached, because every row and
-    /// subscriber asks for it.
+    /// The definition of an instance; none if the instance was deleted. Cached, because every row
+    /// and subscriber asks for it.
     pub(crate) async fn definition_of(
         &self,
         instance: InstanceId,
@@ -76,8 +76,8 @@ impl HistoryFeed {
     }
 }
 
-/// Reads new rows and broadcasts them. It holds the store only while it reads, so that the store can
-/// be closed and opened again after the engine has stopped.
+/// Reads new rows and broadcasts them. It holds the store only while it reads, so that the store
+/// can be closed and opened again after the engine has stopped.
 async fn broadcast_history(
     mut history: watch::Receiver<u64>,
     store: Weak<dyn Store>,

@@ -6,8 +6,8 @@
 //!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────┘
 //! ```
 //!
-//! [`Engine`] combines store, notations, kernel and outbound calls; [`App`] is the API on top of it;
-//! [`serve`] owns the sockets. Wire types are defined here and nowhere else.
+//! [`Engine`] combines store, notations, kernel and outbound calls; [`App`] is the API on top of
+//! it; [`serve`] owns the sockets. Wire types are defined here and nowhere else.
 
 mod app;
 mod audit;

@@ -1,7 +1,7 @@
 //! Rejects starts early under overload.
 //!
-//! Under overload most starts are rejected, and every rejection takes CPU time from accepted work. So
-//! the decision uses only the request line, before authentication, routing and reading the body.
+//! Under overload most starts are rejected, and every rejection takes CPU time from accepted work.
+//! So the decision uses only the request line, before authentication, routing and reading the body.
 
 use std::sync::LazyLock;
 

@@ -22,7 +22,8 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
     }
 }
 
-/// The page to request from the store: one row more than shown, to know whether another page follows.
+/// The page to request from the store: one row more than shown, to know whether another page
+/// follows.
 pub(crate) fn store_page<K: Copy>(after: Option<K>, limit: usize) -> StorePage<K> {
     StorePage { after, limit: limit + 1 }
 }

@@ -1,7 +1,7 @@
 //! Rate limits per caller and for failed authentication.
 //!
-//! Token buckets: a bucket fills at a steady rate and each request takes a token. Without a token the
-//! request is rejected, with the time until the next one as `Retry-After`.
+//! Token buckets: a bucket fills at a steady rate and each request takes a token. Without a token
+//! the request is rejected, with the time until the next one as `Retry-After`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -46,8 +46,8 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a failed authentication per key id, if that key exists, and network. Callers with a valid
-    /// key never get here, so others cannot lock them out.
+    /// Counts a failed authentication per key id, if that key exists, and network. Callers with a
+    /// valid key never get here, so others cannot lock them out.
     pub(crate) fn record_auth_failure(
         &self,
         key: Option<Arc<str>>,

@@ -291,14 +291,15 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     }
 }
 
-/// Too many open files is the usual error; it lasts until connections end, so retrying at once would
-/// only burn CPU.
+/// Too many open files is the usual error; it lasts until connections end, so retrying at once
+/// would only burn CPU.
 #[expect(clippy::disallowed_methods, reason = "nothing tells when a file can be opened again")]
 async fn pause_after_accept_error() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// Raises the limit of open files to the maximum that the system allows: every connection is a file.
+/// Raises the limit of open files to the maximum that the system allows: every connection is a
+/// file.
 pub fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

@@ -64,8 +64,8 @@ impl Dev {
     pub(crate) fn run(self) -> Result<ExitCode> {
         // Services under development run on this machine, which egress forbids by default.
         let loopback = vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()];
-        // A store whose virtual clock was advanced is ahead of the wall clock, and `serve` rejects it:
-        // so each clock has its own file.
+        // A store whose virtual clock was advanced is ahead of the wall clock, and `serve` rejects
+        // it: so each clock has its own file.
         let file = if self.flags.is_virtual() { "virtual.db" } else { "meantime.db" };
         let defaults = Layers::default()
             .flag("db", format!("sqlite:{STATE_DIRECTORY}/{file}"))

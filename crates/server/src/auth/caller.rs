@@ -97,8 +97,8 @@ impl Authenticator {
         self.settings.is_configured()
     }
 
-    /// The id of the presented key, if a key of that id exists, whether or not it is correct. Unknown
-    /// ids count as one, because callers can invent any number of them.
+    /// The id of the presented key, if a key of that id exists, whether or not it is correct.
+    /// Unknown ids count as one, because callers can invent any number of them.
     pub(crate) fn presented_key_id(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let id = key::key_id(presented_credential(headers)?)?;
         let known = self.settings.keys.iter().find(|key| key.id == id)?;
@@ -134,8 +134,8 @@ impl Authenticator {
         headers.contains_key(OPERATOR_KEY)
     }
 
-    /// The operator whose key is in `Authorization`, if any. Other credentials there may be meant for
-    /// a journey.
+    /// The operator whose key is in `Authorization`, if any. Other credentials there may be meant
+    /// for a journey.
     pub(crate) fn operator_of_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
         let presented = bearer(headers).filter(|it| key::has_key_prefix(it))?;
         self.caller_of_key(presented, now).ok()

@@ -1,5 +1,5 @@
-//! The signing keys of an identity provider (JWKS): fetched on demand, cached, and fetched again when
-//! a token names an unknown key, at most once a minute.
+//! The signing keys of an identity provider (JWKS): fetched on demand, cached, and fetched again
+//! when a token names an unknown key, at most once a minute.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `apiKeyValidate:v1` and `jwtValidate:v1`: check the credentials of the inbound request.
 //!
-//! A missing or invalid credential is a result for the journey; a profile that is not configured is a
-//! configuration error.
+//! A missing or invalid credential is a result for the journey; a profile that is not configured is
+//! a configuration error.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Host overrides: send calls for some hosts to mocks, for development and tests.
 //!
-//! The `Host` header and the name that the certificate must match do not change. An address that the
-//! configuration names may be called regardless of the egress policy.
+//! The `Host` header and the name that the certificate must match do not change. An address that
+//! the configuration names may be called regardless of the egress policy.
 
 use std::collections::BTreeMap;
 

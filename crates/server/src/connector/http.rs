@@ -1,7 +1,7 @@
 //! Outbound HTTP calls with limits on time, size and redirects.
 //!
-//! A redirect is a new call: its URL is parsed, its host resolved and every address checked like the
-//! first. Bodies, and headers that may be credentials, are not sent to another origin.
+//! A redirect is a new call: its URL is parsed, its host resolved and every address checked like
+//! the first. Bodies, and headers that may be credentials, are not sent to another origin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -178,7 +178,8 @@ impl HttpClient {
             }
             if url.origin() != next.origin() {
                 if !body.is_empty() {
-                    // Following would send the body to another origin; the caller gets the redirect instead.
+                    // Following would send the body to another origin; the caller gets the redirect
+                    // instead.
                     return self.read_response(response).await;
                 }
                 headers = CROSS_ORIGIN_HEADERS
@@ -290,8 +291,8 @@ fn header_fields(headers: &HeaderMap) -> BTreeMap<String, HeaderField> {
     fields
 }
 
-/// Decodes the body: JSON if the content type says so and it is valid JSON, null if empty, otherwise
-/// text. JSON that cannot be represented without loss is an error.
+/// Decodes the body: JSON if the content type says so and it is valid JSON, null if empty,
+/// otherwise text. JSON that cannot be represented without loss is an error.
 fn decode_body(headers: &HeaderMap, bytes: &[u8], max_json_depth: usize) -> Result<Json, String> {
     if bytes.is_empty() {
         return Ok(Json::null());

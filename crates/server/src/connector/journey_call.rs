@@ -78,8 +78,8 @@ impl Connectors {
     }
 }
 
-/// The failure of a call that ran until the deadline: the run ends with its deadline. The data names
-/// the deadline, because an operator may have moved it meanwhile.
+/// The failure of a call that ran until the deadline: the run ends with its deadline. The data
+/// names the deadline, because an operator may have moved it meanwhile.
 fn deadline_failure(task: &TaskRow, message: &str) -> Report {
     let mut failure = Failure::new(HTTP_DEADLINE, message);
     let deadline = task.deadline_at.map(|it| Json::text(&it.to_string()));

@@ -68,8 +68,8 @@ impl SurfaceIndex {
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
     }
 
-    /// Diagnostics for definitions to be deployed whose path another API has, deployed or in the same
-    /// deployment.
+    /// Diagnostics for definitions to be deployed whose path another API has, deployed or in the
+    /// same deployment.
     pub(crate) async fn route_conflicts(
         &self,
         app: &App,

@@ -1,8 +1,8 @@
 //! Registry of inbound requests in progress.
 //!
-//! A run stores only the id of its request. A task looks the headers up here; it finds nothing after
-//! the response, after a restart, or on another node. Stored ids outlive the process, so an id has
-//! 128 random bits: no other process creates it again, and it cannot be guessed.
+//! A run stores only the id of its request. A task looks the headers up here; it finds nothing
+//! after the response, after a restart, or on another node. Stored ids outlive the process, so an
+//! id has 128 random bits: no other process creates it again, and it cannot be guessed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

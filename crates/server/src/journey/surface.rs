@@ -114,7 +114,8 @@ impl SurfaceInstance {
         self.row.phase == Phase::Closing || self.row.phase.is_ended()
     }
 
-    /// Runs the read guard of the journey; a rejected caller gets the answer for an unknown instance.
+    /// Runs the read guard of the journey; a rejected caller gets the answer for an unknown
+    /// instance.
     pub(crate) async fn check_read_guard(
         self,
         app: &App,

@@ -1,7 +1,8 @@
 //! OpenTelemetry spans: one for each inbound request and one for each outbound call.
 //!
-//! Their target is excluded from the log, so without an exporter they are disabled and cost nothing.
-//! With the feature `otel` they continue the trace of the `traceparent` header and propagate it.
+//! Their target is excluded from the log, so without an exporter they are disabled and cost
+//! nothing. With the feature `otel` they continue the trace of the `traceparent` header and
+//! propagate it.
 
 use axum::http::HeaderMap;
 use tracing::Span;

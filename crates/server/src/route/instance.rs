@@ -107,8 +107,8 @@ async fn start(
         return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if let Some(limit) = limit.filter(|_| repeated && for_end) {
-        // A repeated start returns at once, because the instance exists; it still has to wait for the
-        // end, for what is left of its limit.
+        // A repeated start returns at once, because the instance exists; it still has to wait for
+        // the end, for what is left of its limit.
         let passed = app.kernel().now().real.saturating_since(begun);
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
         await_end(&app, &permit, instance, limit.saturating_sub(passed)).await?;

@@ -55,7 +55,8 @@ fn new_id() -> String {
     format!("ms_{:016x}{:016x}", entropy.next(), entropy.next())
 }
 
-/// Broadcasts a signal to all instances that wait for it now, and starts definitions that it starts.
+/// Broadcasts a signal to all instances that wait for it now, and starts definitions that it
+/// starts.
 #[utoipa::path(
     post, path = "/signals/{name}", operation_id = "broadcastSignal", tag = "messages",
     params(("name" = String, Path, description = "The signal")),

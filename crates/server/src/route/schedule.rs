@@ -408,8 +408,8 @@ struct NextQuery {
     count: Option<usize>,
 }
 
-/// Lists when the next occurrences will fire if nothing changes: at most the runs that are left, none
-/// while the schedule is paused or its timer is frozen.
+/// Lists when the next occurrences will fire if nothing changes: at most the runs that are left,
+/// none while the schedule is paused or its timer is frozen.
 #[utoipa::path(
     get, path = "/schedules/{id}/next", operation_id = "listNextOccurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), NextQuery),

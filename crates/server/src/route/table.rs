@@ -46,8 +46,8 @@ impl Routes {
         self.add(permission, (schemas, paths, method_router))
     }
 
-    /// The same for the API of journeys: public journeys need no permission. `auth/surface.rs` knows
-    /// the target of such a route.
+    /// The same for the API of journeys: public journeys need no permission. `auth/surface.rs`
+    /// knows the target of such a route.
     pub(crate) fn add_public(
         self,
         permission: Permission,

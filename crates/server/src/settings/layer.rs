@@ -52,7 +52,8 @@ impl Layers {
         Ok(self)
     }
 
-    /// Adds environment variables: `MEANTIME_` and the path of the setting, with `__` between parts.
+    /// Adds environment variables: `MEANTIME_` and the path of the setting, with `__` between
+    /// parts.
     #[must_use]
     pub fn environment(mut self, variables: impl Iterator<Item = (String, String)>) -> Self {
         for (name, value) in variables {
@@ -129,11 +130,11 @@ mod tests {
     fn flags_win_over_variables_and_variables_over_files() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("meantime.toml");
-        let text = "listen = \"127.0.0.1:1\"\n[http]\nbody_bytes = 1\njson_depth = 2\n";
+        let text = "listen = \"127.0.0.1:1\"\n[http]\nmax_body_bytes = 1\nmax_json_depth = 2\n";
         std::fs::write(&path, text).unwrap();
         let given = variables(&[
             ("MEANTIME_LISTEN", "127.0.0.1:2"),
-            ("MEANTIME_HTTP__BODY_BYTES", "3"),
+            ("MEANTIME_HTTP__MAX_BODY_BYTES", "3"),
             ("MEANTIME_DB", "sqlite:/tmp/a.db"),
             ("MEANTIME_CONFIG", "x"),
             ("MEANTIME_TEST_POSTGRES", "y"),

@@ -146,7 +146,8 @@ pub struct HttpSettings {
     pub max_header_bytes: usize,
     /// Maximum number of header fields of a request.
     pub max_headers: usize,
-    /// Time limit for receiving the head of the next request; also the idle timeout of a connection.
+    /// Time limit for receiving the head of the next request; also the idle timeout of a
+    /// connection.
     pub header_timeout: Period,
     /// Time limit for receiving a request body.
     pub body_timeout: Period,

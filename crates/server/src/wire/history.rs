@@ -19,8 +19,8 @@ pub(crate) struct HistoryEvent {
     /// When it happened, or will happen.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
-    /// so on.
+    /// The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended`
+    /// and so on.
     #[serde(rename = "type")]
     kind: String,
     /// Whether it lies in the future (timeline only).

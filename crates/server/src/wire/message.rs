@@ -23,7 +23,8 @@ pub(crate) struct NewMessage {
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) payload: Json,
-    /// How long it is buffered if no instance waits for it; one hour by default, `PT0S` means not at all.
+    /// How long it is buffered if no instance waits for it; one hour by default, `PT0S` means not
+    /// at all.
     #[serde(default)]
     #[schema(inline, example = "PT1H")]
     pub(crate) ttl: Option<DurationParam>,

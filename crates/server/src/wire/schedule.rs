@@ -92,8 +92,8 @@ impl From<OnExistingSchedule> for meantime_core::OnExisting {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ScheduleUpdate {
-    /// The `generation` that the change is based on: if the schedule has changed since, the update is
-    /// rejected with `SCHEDULE_CHANGED`.
+    /// The `generation` that the change is based on: if the schedule has changed since, the update
+    /// is rejected with `SCHEDULE_CHANGED`.
     #[serde(default)]
     #[schema(format = "uint64")]
     pub(crate) generation: Option<u64>,
@@ -173,7 +173,8 @@ pub(crate) struct ScheduleBackfill {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleBackfillResult {
-    /// Number of occurrences that will be started: those without a run, up to the runs that are left.
+    /// Number of occurrences that will be started: those without a run, up to the runs that are
+    /// left.
     pub(crate) will_run: u64,
 }
 
@@ -253,8 +254,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// `live` is the number of running instances in the store. The schedule learns of an end a moment
-    /// later, and a deleted schedule not at all, so the smaller number is right.
+    /// `live` is the number of running instances in the store. The schedule learns of an end a
+    /// moment later, and a deleted schedule not at all, so the smaller number is right.
     pub(crate) fn of(row: &InstanceRow, view: ScheduleView, live: u64) -> Self {
         let next_at = view.next_at().filter(|_| !row.phase.is_ended());
         let known = u64::try_from(view.running).unwrap_or(u64::MAX);
