@@ -197,7 +197,7 @@ impl ConnectionHandler {
             }
             // Expected on public addresses, so only debug level.
             Ok(Err(error)) => {
-                tracing::debug!(peer = %connection.peer, %error, "TLS handshake failed")
+                tracing::debug!(peer = %connection.peer, %error, "TLS handshake failed");
             }
             Err(_) => tracing::debug!(peer = %connection.peer, "TLS handshake timed out"),
         }

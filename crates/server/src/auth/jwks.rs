@@ -73,7 +73,7 @@ impl IdentityProvider {
                 *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
             }
             Err(error) => {
-                tracing::warn!(%error, jwks = self.settings.jwks, "cannot fetch the keys of the identity provider")
+                tracing::warn!(%error, jwks = self.settings.jwks, "cannot fetch the keys of the identity provider");
             }
         }
     }

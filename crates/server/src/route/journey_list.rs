@@ -135,7 +135,7 @@ fn parse_filter(query: Option<&str>) -> Result<JourneyFilter, Problem> {
             }
             "cursor" => filter_query.cursor = Some(value),
             name if ATTRIBUTE_PARAMETERS.contains(&name) => {
-                filter_query.labels.push(format!("{name}={value}"))
+                filter_query.labels.push(format!("{name}={value}"));
             }
             other => return Err(refused(format!("unknown parameter {other:?}"))),
         }

@@ -47,7 +47,7 @@ async fn why(
     PathParams(id): PathParams<String>,
 ) -> Result<Explanation> {
     let audited = async |instance| {
-        audit::log_guarded_reads_of(&app, &caller, "explain", vec![instance]).await
+        audit::log_guarded_reads_of(&app, &caller, "explain", vec![instance]).await;
     };
     let (kind, explanation) = if let Ok(timer) = id.parse::<TimerId>() {
         audited(timer.0.instance).await;

@@ -114,6 +114,7 @@ pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
     row.records.iter().map(entry).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a dispatch: one arm for each kind of record")]
 fn from_record(record: &Record) -> HistoryEvent {
     match record {
         Record::Started { cause, input } => HistoryEvent {
