@@ -88,7 +88,7 @@ impl Server {
     fn start(binary: &Path, directory: &Path, key: &Value) -> Result<Self> {
         // Nobody waits for long, and wrong credentials are part of the game.
         let settings = format!(
-            "[http]\nwait = \"PT1S\"\nclaim_wait = \"PT1S\"\n\
+            "[http]\nmax_wait = \"PT1S\"\nmax_claim_wait = \"PT1S\"\n\
              [rate]\nfailures_per_minute = 1000000\n\
              [[auth.keys]]\nid = {}\nsha256 = {}\nrole = \"admin\"\n",
             key["id"], key["sha256"]

@@ -1,4 +1,4 @@
-//! A client of the HTTP API, for commands that talk to a server.
+//! The HTTP client of commands that talk to a server.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
 use meantime_core::Source;
-use meantime_server::{Dialer, Guard};
+use meantime_server::{Dialer, EgressPolicy};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::show::Format;
 
-const BASE: &str = "/api/v1";
+const API_BASE: &str = "/api/v1";
 
-/// Where commands look for a server unless they are told.
+/// The default of `--url`.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:8088";
 
-/// Which server, as whom, and how answers are shown.
+/// Options of every command that talks to a server.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Target {
-    /// The server
+pub(crate) struct ServerOptions {
+    /// Address of the server
     #[arg(long, global = true, env = "MEANTIME_URL", default_value = DEFAULT_URL)]
     pub(crate) url: String,
-    /// An API key or a token
+    /// API key or token
     #[arg(long, global = true, env = "MEANTIME_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
-    /// How answers are shown
+    /// Output format
     #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }
 
-/// Why a call has no good answer.
+/// Why a call failed: no connection, or an error response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
-    #[error("{url} cannot be reached: {reason}\n  is a server running? `meantime dev` starts one")]
+    #[error("cannot reach {url}: {reason}\n  is a server running? `meantime dev` starts one")]
     Unreachable { url: String, reason: String },
     #[error("{code}: {detail}")]
     Refused { code: String, detail: String, body: Box<Value> },
@@ -51,7 +51,7 @@ impl ClientError {
     }
 }
 
-/// A client with a runtime of its own.
+/// A blocking client: it owns a tokio runtime.
 pub(crate) struct Client {
     runtime: Runtime,
     http: HyperClient<Dialer, Full<Bytes>>,
@@ -59,41 +59,41 @@ pub(crate) struct Client {
     token: Option<String>,
 }
 
-/// What is sent with a call.
-pub(crate) enum Sent {
-    Nothing,
+/// The body of a request.
+pub(crate) enum RequestBody {
+    Empty,
     Json(String),
     Source { media_type: &'static str, source: Source },
 }
 
 impl Client {
-    pub(crate) fn new(target: &Target) -> Result<Self> {
+    pub(crate) fn new(target: &ServerOptions) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let dialer = Dialer::new(Guard::open(), Duration::from_secs(10));
+        let dialer = Dialer::new(EgressPolicy::allow_all(), Duration::from_secs(10));
         let http = HyperClient::builder(TokioExecutor::new()).build(dialer);
         let url = target.url.trim_end_matches('/').to_owned();
         Ok(Self { runtime, http, url, token: target.token.clone() })
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<Value> {
-        self.call(Method::GET, path, Sent::Nothing)
+        self.call(Method::GET, path, RequestBody::Empty)
     }
 
     pub(crate) fn post(&self, path: &str, body: String) -> Result<Value> {
-        self.call(Method::POST, path, Sent::Json(body))
+        self.call(Method::POST, path, RequestBody::Json(body))
     }
 
-    /// A call and the JSON of its answer.
-    pub(crate) fn call(&self, method: Method, path: &str, sent: Sent) -> Result<Value> {
+    /// Sends a request and returns the JSON of the response; an error status is an error.
+    pub(crate) fn call(&self, method: Method, path: &str, sent: RequestBody) -> Result<Value> {
         self.runtime.block_on(async {
             let response = self.send(method, path, sent).await?;
             let status = response.status();
-            let body = response.into_body().collect().await.context("the answer broke off")?;
+            let body = response.into_body().collect().await.context("the response was cut off")?;
             let body = body.to_bytes();
             if status.is_success() {
-                // An answer without a body says that all is done.
+                // A success without a body has nothing to report.
                 let text: &[u8] = if body.is_empty() { b"null" } else { &body };
-                return serde_json::from_slice(text).context("the answer cannot be read");
+                return serde_json::from_slice(text).context("the response is not JSON");
             }
             let value: Value = serde_json::from_slice(&body).unwrap_or_default();
             let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
@@ -103,35 +103,35 @@ impl Client {
         })
     }
 
-    /// All entries of a list, page after page, at most so many.
-    pub(crate) fn list(&self, path: &str, most: usize) -> Result<Vec<Value>> {
+    /// Reads a list page by page, up to a maximum number of entries.
+    pub(crate) fn list(&self, path: &str, max_items: usize) -> Result<Vec<Value>> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
             let mark = if path.contains('?') { '&' } else { '?' };
-            let limit = (most - items.len()).min(1_000);
+            let limit = (max_items - items.len()).min(1_000);
             let mut page = format!("{path}{mark}limit={limit}");
             if let Some(cursor) = &cursor {
-                page = format!("{page}&cursor={}", escape(cursor));
+                page = format!("{page}&cursor={}", percent_encode(cursor));
             }
             let answer = self.get(&page)?;
             items.extend(answer["items"].as_array().into_iter().flatten().cloned());
             cursor = answer["nextCursor"].as_str().map(str::to_owned);
-            if cursor.is_none() || items.len() >= most {
-                items.truncate(most);
+            if cursor.is_none() || items.len() >= max_items {
+                items.truncate(max_items);
                 return Ok(items);
             }
         }
     }
 
-    /// Follows events; the function says whether to go on.
+    /// Reads server-sent events until the stream ends or the callback returns false.
     pub(crate) fn follow(
         &self,
         path: &str,
         mut each: impl FnMut(&Value) -> Result<bool>,
     ) -> Result<()> {
         self.runtime.block_on(async {
-            let response = self.send(Method::GET, path, Sent::Nothing).await?;
+            let response = self.send(Method::GET, path, RequestBody::Empty).await?;
             let mut body = response.into_body();
             let mut text = String::new();
             while let Some(frame) = body.frame().await {
@@ -156,23 +156,30 @@ impl Client {
         })
     }
 
-    async fn send(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>> {
-        let uri: Uri = format!("{}{BASE}{path}", self.url).parse().context("the address")?;
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        sent: RequestBody,
+    ) -> Result<Response<Incoming>> {
+        let uri: Uri = format!("{}{API_BASE}{path}", self.url)
+            .parse()
+            .context("the address of the server is not valid")?;
         let mut request = Request::builder().method(method).uri(uri).header(ACCEPT, "*/*");
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let body = match sent {
-            Sent::Nothing => String::new(),
-            Sent::Json(text) => {
+            RequestBody::Empty => String::new(),
+            RequestBody::Json(text) => {
                 request = request.header(CONTENT_TYPE, "application/json");
                 text
             }
-            Sent::Source { media_type, source } if source.files.is_empty() => {
+            RequestBody::Source { media_type, source } if source.files.is_empty() => {
                 request = request.header(CONTENT_TYPE, media_type);
                 source.text.to_string()
             }
-            Sent::Source { media_type, source } => {
+            RequestBody::Source { media_type, source } => {
                 let (kind, body) = multipart(media_type, &source);
                 request = request.header(CONTENT_TYPE, kind);
                 body
@@ -186,8 +193,8 @@ impl Client {
     }
 }
 
-/// A text as part of a path or a query.
-pub(crate) fn escape(text: &str) -> String {
+/// Percent-encodes a text for a path segment or a query value.
+pub(crate) fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().fold(String::new(), |mut escaped, byte| {
         if plain(byte) {
@@ -201,10 +208,10 @@ pub(crate) fn escape(text: &str) -> String {
     })
 }
 
-/// A source with the files it refers to: the media type and the body.
+/// Encodes a source and its files as `multipart/form-data`: content type and body.
 fn multipart(media_type: &str, source: &Source) -> (String, String) {
     let texts = || source.files.iter().map(|it| it.text.as_str()).chain([&*source.text]);
-    // A boundary stands in none of the parts.
+    // The boundary must not occur in any part.
     let mut boundary = "meantime".to_owned();
     while texts().any(|text| text.contains(&boundary)) {
         boundary.push('-');

@@ -1,22 +1,23 @@
-//! Exit codes: 0 done, 1 refused or failed, 2 wrong usage, or a file or server cannot be reached.
+//! Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be
+//! reached.
 
 use std::process::ExitCode;
 
 use crate::client::ClientError;
 
-/// Refused or failed.
-pub(crate) const REFUSED: u8 = 1;
+/// Rejected or failed.
+pub(crate) const FAILURE: u8 = 1;
 
 /// Wrong usage, or a file or server cannot be reached.
-pub(crate) const UNREACHABLE: u8 = 2;
+pub(crate) const USAGE_OR_IO: u8 = 2;
 
-/// A command was used in a way that cannot be meant.
+/// Wrong usage of a command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-/// What went wrong and why, each reason once: an error may tell its cause itself.
-pub(crate) fn text_of(error: &anyhow::Error) -> String {
+/// The message of an error and its causes. A cause that a message already contains is left out.
+pub(crate) fn message_of(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -33,10 +34,10 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     let is_io = error.chain().any(|cause| {
         let client = cause.downcast_ref::<ClientError>();
         cause.is::<std::io::Error>()
-            || cause.is::<Usage>()
+            || cause.is::<UsageError>()
             || client.is_some_and(ClientError::is_unreachable)
     });
-    ExitCode::from(if is_io { UNREACHABLE } else { REFUSED })
+    ExitCode::from(if is_io { USAGE_OR_IO } else { FAILURE })
 }
 
 #[cfg(test)]
@@ -53,13 +54,13 @@ mod tests {
 
     /// Repairs II, item 26: an error that tells its cause, and has it as a source too.
     #[test]
-    fn no_reason_is_told_twice() {
+    fn each_cause_is_printed_once() {
         let source = std::io::Error::other("address already in use");
         let error = anyhow::Error::new(Listen { address: "127.0.0.1:1", source });
         let error = error.context("the server");
         let text = "the server: cannot listen on 127.0.0.1:1: address already in use";
-        assert_eq!(text_of(&error), text);
+        assert_eq!(message_of(&error), text);
         let plain = anyhow::anyhow!("no such file").context("a.flow.js");
-        assert_eq!(text_of(&plain), "a.flow.js: no such file");
+        assert_eq!(message_of(&plain), "a.flow.js: no such file");
     }
 }

@@ -1,9 +1,9 @@
-//! The `meantime` binary: reads the command line and hands over to the command.
+//! The `meantime` binary: parses the command line and runs the command.
 
 mod client;
 mod command;
 mod definitions;
-mod draw;
+mod diagnostic;
 mod exit;
 mod server;
 mod show;
@@ -11,23 +11,24 @@ mod show;
 use std::process::ExitCode;
 
 use clap::Parser;
-use client::Target;
+use client::ServerOptions;
 use command::Command;
 
-/// What one thread allocates another one often frees: a turn is computed on one thread, committed
-/// on the next and answered on a third. This allocator takes no lock for it, so that a thread of
-/// low priority cannot hold up the others.
+/// Memory is often freed by another thread than the one that allocated it: a turn is computed on
+/// one thread, committed on the next and answered on a third. This allocator takes no lock for it,
+/// so that a thread of low priority cannot delay the others.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A durable workflow engine that owns time.
 ///
-/// Exit codes: 0 done, 1 refused or failed, 2 wrong usage, or a file or server cannot be reached.
+/// Exit codes: 0 success, 1 rejected or failed, 2 wrong usage, or a file or server cannot be
+/// reached.
 #[derive(Debug, Parser)]
 #[command(name = "meantime", version)]
 struct Meantime {
     #[command(flatten)]
-    target: Target,
+    target: ServerOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -36,10 +37,10 @@ fn main() -> ExitCode {
     let Meantime { target, command } = Meantime::parse();
     match command.run(&target) {
         Ok(code) => code,
-        // Whoever has read enough needs no explanation.
-        Err(error) if error.is::<show::ReaderGone>() => ExitCode::SUCCESS,
+        // The reader closed the pipe, as `head` does: not an error.
+        Err(error) if error.is::<show::OutputClosed>() => ExitCode::SUCCESS,
         Err(error) => {
-            show::tell(&format!("meantime: {}", exit::text_of(&error)));
+            show::print_error(&format!("meantime: {}", exit::message_of(&error)));
             exit::code_of(&error)
         }
     }

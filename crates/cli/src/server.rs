@@ -1,4 +1,4 @@
-//! A server from its settings to its end, for `serve` and `dev`.
+//! Runs a server from startup to shutdown, for `serve` and `dev`.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -6,8 +6,8 @@ use std::num::NonZero;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Collector, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, connect, listen,
-    notations, raise_file_limit,
+    App, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, TraceExporter, connect_traces,
+    listen, notations, raise_file_limit,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -16,15 +16,15 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::show;
 
-/// Runs a server until it is told to stop. `prepare` may change settings when the address is known,
-/// `begun` is called when it answers.
-pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, begun: B) -> Result<()>
+/// Runs a server until SIGTERM or Ctrl-C. `prepare` may change the settings once the address is
+/// known; `started` is called when the server answers.
+pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, started: B) -> Result<()>
 where
     P: FnOnce(&mut Settings, SocketAddr),
     B: FnOnce(Engine, App, SocketAddr) -> F,
     F: Future<Output = Result<Engine>>,
 {
-    let _collector = log(&settings)?;
+    let _collector = init_logging(&settings)?;
     raise_file_limit();
     // The engine has threads of its own on the same cores. With one thread for each core, those
     // that read and answer requests would get less than their share when every core is busy.
@@ -32,16 +32,19 @@ where
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     runtime.block_on(async {
-        // First of all: whoever is refused leaves no file behind.
+        // Listen before the store is opened: a server that may not listen creates no file.
         let listening = listen(&settings).await?;
-        prepare(&mut settings, listening.address().context("the address")?);
+        prepare(
+            &mut settings,
+            listening.address().context("cannot read the address of the socket")?,
+        );
         let engine = Engine::start(settings, notations()).await?;
         let app = App::new(&engine);
         let serving = listening.serve(app.clone());
-        let address = serving.address().context("the address")?;
+        let address = serving.address().context("cannot read the address of the socket")?;
         let stop = stop_signal()?;
         tracing::info!(%address, tls = serving.is_secure(), "listening");
-        let engine = begun(engine, app, address).await?;
+        let engine = started(engine, app, address).await?;
         serving.run(stop).await;
         engine.stop().await;
         tracing::info!("stopped");
@@ -49,7 +52,7 @@ where
     })
 }
 
-/// Comes back when the process is told to end.
+/// Completes on SIGTERM or SIGINT.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -61,11 +64,11 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
     })
 }
 
-/// Begins to log, and to collect traces if there is somebody to send them to.
-fn log(settings: &Settings) -> Result<Option<Collector>> {
+/// Initialises logging, and the export of traces if a collector is configured.
+fn init_logging(settings: &Settings) -> Result<Option<TraceExporter>> {
     let LogSettings { format, level } = &settings.log;
     let level: LevelFilter = level.parse().with_context(|| {
-        format!("log.level: {level:?} is none of error, warn, info, debug, trace")
+        format!("log.level: {level:?} is not one of error, warn, info, debug, trace")
     })?;
     let filter = Targets::new()
         .with_default(LevelFilter::WARN)
@@ -76,7 +79,11 @@ fn log(settings: &Settings) -> Result<Option<Collector>> {
         LogFormat::Json => lines.json().with_filter(filter).boxed(),
         LogFormat::Text => lines.with_ansi(show::colors()).with_filter(filter).boxed(),
     };
-    let (spans, collector) = connect(&settings.trace)?.unzip();
-    tracing_subscriber::registry().with(lines).with(spans).try_init().context("the log")?;
+    let (spans, collector) = connect_traces(&settings.trace)?.unzip();
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(spans)
+        .try_init()
+        .context("cannot initialise logging")?;
     Ok(collector)
 }

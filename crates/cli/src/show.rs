@@ -1,7 +1,7 @@
-//! How answers are shown: tables for people, JSON for programs.
+//! Output of commands: tables for people, JSON for programs.
 //!
-//! `println!` panics when nobody reads any more, as after `meantime ps | head -1`. Everything goes
-//! through here instead: a command whose reader has gone ends without a word.
+//! `println!` panics when the output pipe is closed, as in `meantime ps | head -1`. All output goes
+//! through this module instead: a closed pipe ends the command silently.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -11,30 +11,30 @@ use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::Value;
 
-/// How answers are shown.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Table for people
     Table,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 
-/// Nobody reads what the command prints.
+/// The output pipe was closed.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the output any more")]
-pub(crate) struct ReaderGone;
+#[error("the output was closed")]
+pub(crate) struct OutputClosed;
 
-/// A column: its title, and how to read it from an entry.
+/// A column: its title, and how to read its text from an item.
 pub(crate) type Column = (&'static str, fn(&Value) -> String);
 
-/// Shows a list.
+/// Prints a list.
 pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Result<()> {
     if format == Format::Json {
         return json(&Value::Array(items.to_vec()));
     }
     if items.is_empty() {
-        return line("nothing");
+        return print_line("no entries");
     }
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -42,41 +42,41 @@ pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Resul
     for item in items {
         table.add_row(columns.iter().map(|(_, read)| read(item)));
     }
-    line(&table.to_string())
+    print_line(&table.to_string())
 }
 
-/// Shows names and values, one in a line.
+/// Prints names and values, one pair per line; empty values are left out.
 pub(crate) fn pairs(pairs: &[(&str, String)]) -> Result<()> {
     let mut table = Table::new();
     table.load_style(NOTHING);
     for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
         table.add_row([(*name).to_owned(), value.clone()]);
     }
-    line(&table.to_string())
+    print_line(&table.to_string())
 }
 
-/// Shows JSON.
+/// Prints JSON.
 pub(crate) fn json(value: &Value) -> Result<()> {
-    line(&serde_json::to_string_pretty(value)?)
+    print_line(&serde_json::to_string_pretty(value)?)
 }
 
-/// Shows a line.
-pub(crate) fn line(text: &str) -> Result<()> {
+/// Prints a line to stdout.
+pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     let written = writeln!(output, "{text}").and_then(|()| output.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
-        written => written.context("the output"),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+        written => written.context("cannot write the output"),
     }
 }
 
-/// Tells people something beside the answer. Whether anybody reads it does not matter.
-pub(crate) fn tell(text: &str) {
+/// Prints a line to stderr. A closed stderr is ignored.
+pub(crate) fn print_error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether what goes to people may have colours: it goes to a terminal, and `NO_COLOR`
-/// (<https://no-color.org>) is not set.
+/// Whether stderr may have colours: it is a terminal, and `NO_COLOR` (<https://no-color.org>) is
+/// not set.
 pub(crate) fn colors() -> bool {
     may_color(io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }
@@ -85,7 +85,7 @@ fn may_color(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// A member as text: strings without quotes, nothing for null.
+/// A JSON value as text: strings without quotes, null as the empty text.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -53,7 +53,7 @@ impl InvalidJson {
 
 impl Json {
     /// Levels of nesting of any document in the engine. What enters from outside has fewer (see
-    /// `http.json_depth`), so that runs can put it into documents of their own.
+    /// `http.max_json_depth`), so that runs can put it into documents of their own.
     pub const MAX_DEPTH: usize = 256;
 
     /// Checks the text and keeps it as it is: numbers are never rewritten. What the engine could

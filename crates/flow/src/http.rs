@@ -1,10 +1,10 @@
 //! `Http.request`: the request and response documents of the engine task.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
-//! an [`HttpResponse`]; both are JSON. An answer of any status completes the task. Only a call
-//! without an answer fails it, with one of these codes: `HTTP_REFUSED` (the outbound guard),
-//! `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came back is not
-//! HTTP).
+//! `{status, headers, body}`, as the engine's connector writes it. An answer of any status
+//! completes the task. Only a call without an answer fails it, with one of these codes:
+//! `HTTP_REFUSED` (the egress policy), `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`,
+//! `HTTP_INVALID` (what came back is not HTTP).
 
 use std::collections::BTreeMap;
 
@@ -37,19 +37,7 @@ pub struct HttpCall {
     pub timeout_ms: Option<u64>,
 }
 
-/// The response that the script gets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HttpResponse {
-    /// The status.
-    pub status: u16,
-    /// Headers by name in lower case; several values of one name are joined by `, `.
-    pub headers: BTreeMap<String, String>,
-    /// JSON if the answer says it is JSON and it is; otherwise the text; `null` if it is empty.
-    pub body: Json,
-}
-
-/// The argument of `Http.request`, not checked yet.
+/// A call, as the script writes it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct HttpCallOptions {

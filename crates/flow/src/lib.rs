@@ -17,5 +17,5 @@ mod problem;
 mod turn;
 mod yaml;
 
-pub use http::{HTTP_TASK, HttpCall, HttpResponse};
+pub use http::{HTTP_TASK, HttpCall};
 pub use notation::{Flow, NOTATION};

@@ -1,4 +1,4 @@
-//! The API as one value: what every handler needs.
+//! The shared state of the API: what handlers use.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,39 +9,39 @@ use meantime_kernel::driver::Kernel;
 use meantime_kernel::store::Store;
 use tokio::sync::watch;
 
-use crate::auth::Auth;
-use crate::background::Background;
-use crate::catalog::Catalog;
-use crate::engine::{Engine, Formats};
-use crate::feed::Feed;
-use crate::journey::{Ephemeral, Requests, SurfaceIndex};
-use crate::limit::Limiter;
+use crate::auth::Authenticator;
+use crate::background::BackgroundPool;
+use crate::concurrency::ConcurrencyLimit;
+use crate::definition_cache::DefinitionCache;
+use crate::engine::{Engine, SourceFormats};
+use crate::feed::HistoryFeed;
+use crate::journey::{EphemeralKernel, InboundRequests, SurfaceIndex};
 use crate::observe::{self, Metrics};
-use crate::place::Places;
+use crate::rate_limit::RateLimiter;
 use crate::settings::Settings;
 use crate::{openapi, route};
 
 /// The API on top of an engine. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App(Arc<AppInner>);
 
-struct Parts {
+struct AppInner {
     kernel: Kernel,
-    ephemeral: Ephemeral,
-    requests: Requests,
+    ephemeral: EphemeralKernel,
+    requests: InboundRequests,
     journeys: Arc<meantime_journey::Settings>,
     surface_index: SurfaceIndex,
-    formats: Formats,
+    formats: SourceFormats,
     settings: Arc<Settings>,
-    catalog: Catalog,
-    feed: Feed,
-    auth: Auth,
-    limiter: Limiter,
-    places: Places,
-    background: Arc<Background>,
+    definitions: DefinitionCache,
+    feed: HistoryFeed,
+    auth: Authenticator,
+    limiter: RateLimiter,
+    concurrency: ConcurrencyLimit,
+    background: Arc<BackgroundPool>,
     metrics: Metrics,
     draining: watch::Sender<bool>,
-    openapi: openapi::Texts,
+    openapi: openapi::OpenApiPages,
 }
 
 impl App {
@@ -56,62 +56,65 @@ impl App {
         for kernel in [&kernel, engine.ephemeral().kernel()] {
             tokio::spawn(observe::log_deadlines(kernel.timed_out(), metrics.clone()));
         }
-        Self(Arc::new(Parts {
+        Self(Arc::new(AppInner {
             ephemeral: engine.ephemeral().clone(),
             requests: engine.requests().clone(),
             journeys: engine.journeys().clone(),
             surface_index: SurfaceIndex::default(),
             formats: engine.formats().clone(),
-            catalog: Catalog::new(kernel.clone()),
-            feed: Feed::start(&kernel),
-            auth: Auth::new(&settings.auth),
-            limiter: Limiter::new(&settings),
-            places: Places::new(&settings.http),
-            background: Background::start(),
+            definitions: DefinitionCache::new(kernel.clone()),
+            feed: HistoryFeed::start(&kernel),
+            auth: Authenticator::new(&settings.auth),
+            limiter: RateLimiter::new(&settings),
+            concurrency: ConcurrencyLimit::new(&settings.http),
+            background: BackgroundPool::start(),
             metrics,
             draining: watch::Sender::new(false),
-            openapi: openapi::Texts::new(),
+            openapi: openapi::OpenApiPages::new(),
             kernel,
             settings,
         }))
     }
 
-    /// All routes, with everything in front of them.
+    /// The router with all middleware.
     pub fn router(&self) -> Router {
         route::router(self)
     }
 
-    /// From now on nobody waits: long polls, synchronous starts and followers of events are
-    /// answered with what there is.
+    /// Ends all waits: long polls, synchronous starts and event streams are answered with the
+    /// current state.
     pub fn drain(&self) {
         self.0.draining.send_replace(true);
     }
 
-    /// Whether the server is about to stop.
+    /// Whether [`Self::drain`] was called.
     pub(crate) fn is_draining(&self) -> bool {
         *self.0.draining.borrow()
     }
 
-    /// Comes back when the server is about to stop.
-    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+    /// Completes when the server starts to drain.
+    pub(crate) fn drain_started(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut draining = self.0.draining.subscribe();
         async move {
-            // Without a sender there is no server any more.
+            // The sender is dropped only with the server.
             let _ = draining.wait_for(|draining| *draining).await;
         }
     }
 
-    /// Comes back after so long, or when the server is about to stop.
-    pub(crate) fn patience(&self, limit: Duration) -> impl Future<Output = ()> + Send + use<> {
-        let drained = self.drained();
+    /// Completes after the limit, or when the server starts to drain.
+    pub(crate) fn timeout_or_drain(
+        &self,
+        limit: Duration,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let drained = self.drain_started();
         async move {
-            // Either way the wait is over.
+            // Both outcomes end the wait.
             let _ = tokio::time::timeout(limit, drained).await;
         }
     }
 
-    /// Where long requests are answered.
-    pub(crate) fn background(&self) -> &Arc<Background> {
+    /// The thread pool of long requests.
+    pub(crate) fn background(&self) -> &Arc<BackgroundPool> {
         &self.0.background
     }
 
@@ -123,22 +126,22 @@ impl App {
         &**self.0.kernel.store()
     }
 
-    /// Runs that live in memory only.
-    pub(crate) fn ephemeral(&self) -> &Ephemeral {
+    /// The kernel of runs that are not stored.
+    pub(crate) fn ephemeral(&self) -> &EphemeralKernel {
         &self.0.ephemeral
     }
 
-    /// Requests under way, for the tasks of journeys.
-    pub(crate) fn requests(&self) -> &Requests {
+    /// Inbound requests in progress, for the tasks of journeys.
+    pub(crate) fn requests(&self) -> &InboundRequests {
         &self.0.requests
     }
 
-    /// What journeys get from their deployment.
+    /// The settings that journeys read.
     pub(crate) fn journey_settings(&self) -> &meantime_journey::Settings {
         &self.0.journeys
     }
 
-    /// What the surface of journeys knows of all definitions.
+    /// The index of API routes and public definitions.
     pub(crate) fn surface_index(&self) -> &SurfaceIndex {
         &self.0.surface_index
     }
@@ -147,35 +150,35 @@ impl App {
         &self.0.settings
     }
 
-    pub(crate) fn formats(&self) -> &Formats {
+    pub(crate) fn formats(&self) -> &SourceFormats {
         &self.0.formats
     }
 
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.0.catalog
+    pub(crate) fn definitions(&self) -> &DefinitionCache {
+        &self.0.definitions
     }
 
-    pub(crate) fn feed(&self) -> &Feed {
+    pub(crate) fn feed(&self) -> &HistoryFeed {
         &self.0.feed
     }
 
-    pub(crate) fn auth(&self) -> &Auth {
+    pub(crate) fn auth(&self) -> &Authenticator {
         &self.0.auth
     }
 
-    pub(crate) fn limiter(&self) -> &Limiter {
+    pub(crate) fn limiter(&self) -> &RateLimiter {
         &self.0.limiter
     }
 
-    pub(crate) fn places(&self) -> &Places {
-        &self.0.places
+    pub(crate) fn concurrency(&self) -> &ConcurrencyLimit {
+        &self.0.concurrency
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    pub(crate) fn openapi(&self) -> &openapi::Texts {
+    pub(crate) fn openapi(&self) -> &openapi::OpenApiPages {
         &self.0.openapi
     }
 }

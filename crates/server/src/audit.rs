@@ -1,8 +1,8 @@
-//! Says in the log what operators read although a journey has a read guard.
+//! Logs when operators read instances that a read guard protects.
 //!
-//! Guards hold on the surface of journeys, for everybody. Operators with the permission to read see
-//! instances without them in the general API; each such reading leaves a line with the target
-//! `meantime::audit`: who, by which operation, and what.
+//! Read guards apply to the API of journeys. Operators with the permission to read see the same
+//! instances through the general API without a guard; each such read is logged with the target
+//! `meantime::audit`: who, which operation, which instances.
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_journey::surface;
@@ -10,14 +10,14 @@ use meantime_journey::surface;
 use crate::app::App;
 use crate::auth::Caller;
 
-/// The target of the lines.
-const TARGET: &str = "meantime::audit";
+/// The target of the log lines.
+const AUDIT_TARGET: &str = "meantime::audit";
 
-/// How many instances one line names; how many there were is always said.
-const NAMED: usize = 20;
+/// Maximum number of instance ids in one line; the total count is always logged.
+const MAX_LOGGED_INSTANCES: usize = 20;
 
-/// Somebody reads instances.
-pub(crate) async fn read(
+/// Logs a read of instances, if any of them is guarded.
+pub(crate) async fn log_guarded_read(
     app: &App,
     caller: &Caller,
     operation: &'static str,
@@ -27,19 +27,19 @@ pub(crate) async fn read(
     for (instance, definition) in instances {
         if is_guarded(app, definition).await {
             count += 1;
-            if named.len() < NAMED {
+            if named.len() < MAX_LOGGED_INSTANCES {
                 named.push(instance.to_string());
             }
         }
     }
     if count > 0 {
         let (by, instances) = (&caller.name, named.join(" "));
-        tracing::info!(target: TARGET, %by, operation, count, %instances, "read past a read guard");
+        tracing::info!(target: AUDIT_TARGET, %by, operation, count, %instances, "read past a read guard");
     }
 }
 
-/// Somebody reads what belongs to instances, by whichever definition they have.
-pub(crate) async fn read_of(
+/// The same when only the ids of the instances are known.
+pub(crate) async fn log_guarded_reads_of(
     app: &App,
     caller: &Caller,
     operation: &'static str,
@@ -50,11 +50,13 @@ pub(crate) async fn read_of(
         let definition = app.feed().definition_of(instance).await.ok().flatten();
         found.extend(definition.map(|definition| (instance, definition)));
     }
-    read(app, caller, operation, found).await;
+    log_guarded_read(app, caller, operation, found).await;
 }
 
-/// Whether a guard decides who may read instances of a definition.
+/// Whether a definition has a read guard.
 pub(crate) async fn is_guarded(app: &App, definition: DefinitionId) -> bool {
-    let entry = app.catalog().get(definition).await;
-    entry.is_ok_and(|it| it.runs().is_some_and(|(_, definition)| surface::is_guarded(definition)))
+    let entry = app.definitions().get(definition).await;
+    entry.is_ok_and(|it| {
+        it.compiled().is_some_and(|(_, definition)| surface::is_guarded(definition))
+    })
 }

@@ -1,8 +1,8 @@
-//! Long requests of operators, behind the work of the engine.
+//! Runs long requests on a low-priority thread pool.
 //!
-//! A list of a thousand instances, a long source that is compiled, a forecast over months: each
-//! takes the processor for tens of milliseconds. They run on threads of their own with a low
-//! priority, so that starts, tasks and timers do not wait for them, however many there are.
+//! Listing a thousand instances, compiling a long source or a forecast over months takes tens of
+//! milliseconds of CPU time. Such requests run on separate threads of low priority, so that starts,
+//! tasks and timers do not wait for them.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
-/// Threads that answer. Two: a long answer does not hold up all others.
-const THREADS: usize = 2;
+/// Threads of the pool. Two, so that one long request does not block all others.
+const POOL_THREADS: usize = 2;
 
-/// The threads. Without them (the system refused) requests are answered like all others.
-pub(crate) struct Background(Option<Runtime>);
+/// The thread pool. If it could not be created, long requests run on the normal threads.
+pub(crate) struct BackgroundPool(Option<Runtime>);
 
-impl Background {
+impl BackgroundPool {
     pub(crate) fn start() -> Arc<Self> {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(THREADS)
+            .worker_threads(POOL_THREADS)
             .thread_name("meantime-long")
-            // Threads for blocking work come from here too.
+            // Also called for the threads of `spawn_blocking`.
             .on_thread_start(|| thread_priority::lower(thread_priority::current()))
             .enable_all()
             .build();
@@ -36,28 +36,31 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundPool {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            // Nobody waits for the answers any more.
+            // The callers are gone; do not wait for running requests.
             runtime.shutdown_background();
         }
     }
 }
 
-/// Answers a request in the background. It ends when its caller has gone.
-pub(crate) async fn answer(
-    Extension(background): Extension<Arc<Background>>,
+/// Middleware that runs a request on the pool. Dropping the `JoinSet` cancels the request when its
+/// client disconnects.
+pub(crate) async fn run_in_background(
+    Extension(background): Extension<Arc<BackgroundPool>>,
     request: Request,
     next: Next,
 ) -> Response {
     let Some(runtime) = &background.0 else { return next.run(request).await };
     let mut answers = JoinSet::new();
-    // What it logs belongs to the request, and goes where the caller's thread would send it.
+    // Keep span and subscriber of the request on the other runtime.
     let answering = next.run(request).in_current_span().with_current_subscriber();
     answers.spawn_on(answering, runtime.handle());
     match answers.join_next().await {
         Some(Ok(response)) => response,
-        _ => Problem::new(Reason::Internal, "the request could not be answered").into_response(),
+        _ => {
+            Problem::new(ProblemCode::Internal, "the request could not be answered").into_response()
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! How many connections there are at a time, altogether and from one address.
+//! Limits the number of connections, in total and per address.
 //!
-//! Beyond the limit a few more are taken that hear nothing but how the server stands: whoever
-//! watches it is answered when nobody else is, and others are told to come back.
+//! A few reserved connections beyond the limit serve only health and metrics requests, so that
+//! monitoring works under overload; other requests on them get 503.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,67 +9,71 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::limit::network;
+use crate::rate_limit::subscriber_network;
 use crate::settings::HttpSettings;
 
-/// Connections beyond the limit.
-const SPARE: usize = 32;
+/// Reserved connections beyond the limit.
+const RESERVED_CONNECTIONS: usize = 32;
 
-/// All connections.
-pub(crate) struct Connections {
+/// The limit on connections.
+pub(crate) struct ConnectionLimit {
     all: Arc<Semaphore>,
-    spare: Arc<Semaphore>,
+    reserved: Arc<Semaphore>,
     per_address: usize,
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-/// One connection; it counts until this is dropped.
-pub(crate) struct Connected {
-    /// Whether it is one of those beyond the limit.
-    pub(crate) is_spare: bool,
-    _place: OwnedSemaphorePermit,
-    _counted: Option<Counted>,
+/// The permit of one connection, returned when it is dropped.
+pub(crate) struct ConnectionPermit {
+    /// Whether it is a reserved connection.
+    pub(crate) is_reserved: bool,
+    _permit: OwnedSemaphorePermit,
+    _address: Option<AddressCount>,
 }
 
-impl Connections {
+impl ConnectionLimit {
     pub(crate) fn new(http: &HttpSettings) -> Self {
         Self {
-            all: Arc::new(Semaphore::new(http.connections.min(Semaphore::MAX_PERMITS))),
-            spare: Arc::new(Semaphore::new(SPARE)),
-            per_address: http.connections_per_address,
+            all: Arc::new(Semaphore::new(http.max_connections.min(Semaphore::MAX_PERMITS))),
+            reserved: Arc::new(Semaphore::new(RESERVED_CONNECTIONS)),
+            per_address: http.max_connections_per_address,
             by_address: Arc::default(),
         }
     }
 
-    /// One more connection, if there is room for it.
-    pub(crate) fn enter(&self, address: IpAddr) -> Option<Connected> {
-        if let Some(counted) = self.count(network(address))
-            && let Ok(place) = self.all.clone().try_acquire_owned()
+    /// Admits a connection, if the limits allow it.
+    pub(crate) fn acquire(&self, address: IpAddr) -> Option<ConnectionPermit> {
+        if let Some(address_count) = self.count_address(subscriber_network(address))
+            && let Ok(permit) = self.all.clone().try_acquire_owned()
         {
-            return Some(Connected { is_spare: false, _place: place, _counted: Some(counted) });
+            return Some(ConnectionPermit {
+                is_reserved: false,
+                _permit: permit,
+                _address: Some(address_count),
+            });
         }
-        let place = self.spare.clone().try_acquire_owned().ok()?;
-        Some(Connected { is_spare: true, _place: place, _counted: None })
+        let permit = self.reserved.clone().try_acquire_owned().ok()?;
+        Some(ConnectionPermit { is_reserved: true, _permit: permit, _address: None })
     }
 
-    fn count(&self, address: IpAddr) -> Option<Counted> {
+    fn count_address(&self, address: IpAddr) -> Option<AddressCount> {
         let mut by_address = lock(&self.by_address);
         let count = by_address.entry(address).or_default();
         if *count >= self.per_address {
             return None;
         }
         *count += 1;
-        Some(Counted { address, by_address: self.by_address.clone() })
+        Some(AddressCount { address, by_address: self.by_address.clone() })
     }
 }
 
-/// A connection that counts for its address.
-struct Counted {
+/// Counts a connection for its address until it is dropped.
+struct AddressCount {
     address: IpAddr,
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-impl Drop for Counted {
+impl Drop for AddressCount {
     fn drop(&mut self) {
         let mut by_address = lock(&self.by_address);
         if let Some(count) = by_address.get_mut(&self.address) {
@@ -91,11 +95,14 @@ mod tests {
 
     #[test]
     fn one_address_cannot_take_the_connections_of_all() {
-        let http =
-            HttpSettings { connections: 5, connections_per_address: 3, ..Default::default() };
-        let connections = Connections::new(&http);
+        let http = HttpSettings {
+            max_connections: 5,
+            max_connections_per_address: 3,
+            ..Default::default()
+        };
+        let connections = ConnectionLimit::new(&http);
         let address = |last| IpAddr::from([192, 0, 2, last]);
-        let enter = |last| connections.enter(address(last)).filter(|it| !it.is_spare);
+        let enter = |last| connections.acquire(address(last)).filter(|it| !it.is_reserved);
         let mut mine: Vec<_> = (0..9).filter_map(|_| enter(1)).collect();
         assert_eq!(mine.len(), 3);
         let others: Vec<_> = (0..9).filter_map(|_| enter(2)).collect();
@@ -103,17 +110,17 @@ mod tests {
         mine.pop();
         assert!(enter(1).is_some(), "who leaves makes room");
         drop((mine, others));
-        assert!(lock(&connections.by_address).is_empty(), "nobody is remembered for nothing");
+        assert!(lock(&connections.by_address).is_empty(), "no entry without a connection");
     }
 
     #[test]
     fn beyond_the_limit_a_few_may_ask_how_the_server_stands() {
-        let http = HttpSettings { connections: 0, ..Default::default() };
-        let connections = Connections::new(&http);
-        let enter = || connections.enter(IpAddr::from([192, 0, 2, 1]));
-        let spare: Vec<_> = (0..100).filter_map(|_| enter()).collect();
-        assert!(spare.len() == SPARE && spare.iter().all(|it| it.is_spare));
-        drop(spare);
+        let http = HttpSettings { max_connections: 0, ..Default::default() };
+        let connections = ConnectionLimit::new(&http);
+        let enter = || connections.acquire(IpAddr::from([192, 0, 2, 1]));
+        let reserved: Vec<_> = (0..100).filter_map(|_| enter()).collect();
+        assert!(reserved.len() == RESERVED_CONNECTIONS && reserved.iter().all(|it| it.is_reserved));
+        drop(reserved);
         assert!(enter().is_some());
     }
 }

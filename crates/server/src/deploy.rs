@@ -1,5 +1,5 @@
-//! Deploying through the server: the checks of the kernel, and that no API answers at the path of
-//! another one. The kernel does not know paths, so whoever deploys beside HTTP comes here, too.
+//! Deployment: the checks of the kernel, and that no two APIs have the same path. The kernel does
+//! not know paths, so `meantime dev` deploys through this module, too.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use meantime_kernel::driver::DeployError;
 use crate::app::App;
 
 impl App {
-    /// Compiles a source and deploys its definitions, all or nothing. Gives back the versions and
-    /// the warnings.
+    /// Compiles a source and deploys its definitions, all or nothing. Returns the versions and the
+    /// warnings.
     ///
     /// # Errors
     ///
@@ -29,12 +29,12 @@ impl App {
             let text = "a deployment was answered by something else".to_owned();
             return Err(DeployError::Kernel(Error::Invalid(text)));
         };
-        self.surface_index().expire();
+        self.surface_index().invalidate();
         Ok((deployed, warnings))
     }
 
-    /// Does everything that a deployment does, except deploying: a dry run refuses what a
-    /// deployment would refuse.
+    /// Performs all checks of a deployment without deploying, so that a dry run rejects exactly
+    /// what a deployment would reject.
     pub(crate) async fn validate(
         &self,
         notation: &str,
@@ -44,9 +44,9 @@ impl App {
         if diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return Err(DeployError::Diagnostics(diagnostics));
         }
-        let clashes = self.surface_index().clashes(self, &definitions).await?;
-        if !clashes.is_empty() {
-            return Err(DeployError::Diagnostics(clashes));
+        let conflicts = self.surface_index().route_conflicts(self, &definitions).await?;
+        if !conflicts.is_empty() {
+            return Err(DeployError::Diagnostics(conflicts));
         }
         Ok((definitions, diagnostics))
     }

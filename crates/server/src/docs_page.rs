@@ -1,4 +1,4 @@
-//! The OpenAPI document as a page for people: plain HTML, no script, nothing from elsewhere.
+//! Renders the OpenAPI document as a self-contained HTML page without scripts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ td,th{text-align:left;vertical-align:top;padding:.15rem .8rem .15rem 0}\
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}code,pre{background:#161b22}\
 .method{color:#79c0ff}.needs{color:#8b949e}h2{border-color:#30363d}a{color:#79c0ff}}";
 
-/// The page.
+/// Renders the page.
 pub(crate) fn render(document: &OpenApi) -> String {
     let document = serde_json::to_value(document).unwrap_or_default();
     let mut page = String::from("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -89,7 +89,7 @@ fn show_operation(page: &mut String, path: &str, method: &str, operation: &Value
     }
 }
 
-/// A schema by its name, or what it is.
+/// Links a named schema, or describes an inline one.
 fn link(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
         let name = text(name);
@@ -149,7 +149,10 @@ fn show_errors(page: &mut String) {
     );
     page.push_str("besides.</p>");
     for (code, about) in error_pages::PAGES {
-        put(page, format_args!("<h3 id=\"error-{code}\">{code}</h3>{}", error_pages::html(about)));
+        put(
+            page,
+            format_args!("<h3 id=\"error-{code}\">{code}</h3>{}", error_pages::render_html(about)),
+        );
     }
 }
 

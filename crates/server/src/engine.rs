@@ -1,4 +1,4 @@
-//! The composition root: store, notations, clock, outbound calls and kernel become one engine.
+//! The composition root: builds an engine from store, notations, clock, connectors and kernel.
 
 use std::sync::Arc;
 
@@ -11,51 +11,51 @@ use meantime_store::postgres::{self, PostgresStore};
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
 
 use crate::connector::Connectors;
-use crate::journey::{self, Ephemeral, Requests};
-use crate::settings::{Db, Settings};
+use crate::journey::{self, EphemeralKernel, InboundRequests};
+use crate::settings::{Db, Settings, StoreDurability};
 
-/// Why an engine does not start.
+/// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store cannot be opened.
     #[error("{db}: {source}")]
     Store {
-        /// Which.
+        /// The store, without its password.
         db: String,
-        /// Why.
+        /// The error of the store.
         #[source]
         source: meantime_kernel::store::Error,
     },
-    /// A setting makes no sense.
+    /// A setting is not valid.
     #[error("{0}")]
     Setting(String),
 }
 
-/// Which notation reads which media type, and which file.
+/// Maps media types and file names to notations.
 #[derive(Debug, Clone)]
-pub struct Formats(Vec<Format>);
+pub struct SourceFormats(Vec<SourceFormat>);
 
 #[derive(Debug, Clone)]
-struct Format {
+struct SourceFormat {
     notation: &'static str,
     media_types: &'static [&'static str],
     suffixes: &'static [&'static str],
 }
 
-impl Default for Formats {
+impl Default for SourceFormats {
     fn default() -> Self {
         Self(vec![
-            Format {
+            SourceFormat {
                 notation: "flow",
                 media_types: &["text/javascript", "application/javascript"],
                 suffixes: &[".flow.js"],
             },
-            Format {
+            SourceFormat {
                 notation: "journey",
                 media_types: &["application/yaml", "application/json", "text/yaml"],
                 suffixes: &[".journey.yaml", ".journey.yml", ".journey.json"],
             },
-            Format {
+            SourceFormat {
                 notation: "bpmn",
                 media_types: &["application/xml", "application/bpmn+xml", "text/xml"],
                 suffixes: &[".bpmn", ".bpmn.xml"],
@@ -64,34 +64,35 @@ impl Default for Formats {
     }
 }
 
-impl Formats {
-    /// One more notation, for tests.
+impl SourceFormats {
+    /// Adds a notation, for tests.
     #[must_use]
     pub fn with(mut self, notation: &'static str, media_types: &'static [&'static str]) -> Self {
-        self.0.push(Format { notation, media_types, suffixes: &[] });
+        self.0.push(SourceFormat { notation, media_types, suffixes: &[] });
         self
     }
 
-    /// The notation that reads a media type.
+    /// The notation of a media type.
     pub fn notation(&self, media_type: &str) -> Option<&'static str> {
-        let reads = |format: &&Format| format.media_types.contains(&media_type);
+        let reads = |format: &&SourceFormat| format.media_types.contains(&media_type);
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
-    /// The notation that reads a file, by its name.
-    pub fn of_file(&self, name: &str) -> Option<&'static str> {
-        let reads = |format: &&Format| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
+    /// The notation of a file, by its name.
+    pub fn notation_of_file(&self, name: &str) -> Option<&'static str> {
+        let reads =
+            |format: &&SourceFormat| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
-    /// The media type to send a file with, by its name.
+    /// The media type of a file, by its name.
     pub fn media_type_of_file(&self, name: &str) -> Option<&'static str> {
-        let notation = self.of_file(name)?;
+        let notation = self.notation_of_file(name)?;
         let format = self.0.iter().find(|format| format.notation == notation)?;
         format.media_types.first().copied()
     }
 
-    /// Every media type, for messages.
+    /// All media types, for error messages.
     pub(crate) fn media_types(&self) -> Vec<&'static str> {
         self.0.iter().flat_map(|format| format.media_types).copied().collect()
     }
@@ -100,31 +101,31 @@ impl Formats {
 /// A running engine.
 pub struct Engine {
     kernel: Kernel,
-    ephemeral: Ephemeral,
-    requests: Requests,
+    ephemeral: EphemeralKernel,
+    requests: InboundRequests,
     journeys: Arc<meantime_journey::Settings>,
     settings: Arc<Settings>,
-    formats: Formats,
+    formats: SourceFormats,
 }
 
 impl Engine {
-    /// Opens the store and begins. Needs a tokio runtime.
+    /// Opens the store and starts the engine. Needs a tokio runtime.
     pub async fn start(settings: Settings, notations: Notations) -> Result<Self, StartError> {
         let store = open_store(&settings).await?;
-        Self::on(store, settings, notations, Formats::default()).await
+        Self::start_on(store, settings, notations, SourceFormats::default()).await
     }
 
-    /// Begins on a store that is open.
-    pub async fn on(
+    /// Starts the engine on an open store.
+    pub async fn start_on(
         store: Arc<dyn Store>,
         settings: Settings,
         notations: Notations,
-        formats: Formats,
+        formats: SourceFormats,
     ) -> Result<Self, StartError> {
         let retention = settings.retention.to_retention();
         let retention = retention.map_err(|error| StartError::Setting(error.to_string()))?;
-        let journeys = settings.journeys.notation().map_err(StartError::Setting)?;
-        let limits = journey::limits(&journeys, settings.limits.clone());
+        let journeys = settings.journeys.to_notation_settings().map_err(StartError::Setting)?;
+        let limits = journey::effective_limits(&journeys, settings.limits.clone());
         let config = Config { limits, ..Config::default() };
         let notations =
             notations.with(JOURNEY_NOTATION, Arc::new(JourneyNotation::new(journeys.clone())));
@@ -136,17 +137,17 @@ impl Engine {
         let mut clock: Arc<dyn Clock> = Arc::new(SystemClock);
         if settings.clock.is_virtual {
             let start = settings.clock.start.unwrap_or_else(|| clock.now().real);
-            let stands = Arc::new(VirtualClock::new(start));
-            builder = builder.virtual_clock(stands.clone());
-            clock = stands;
+            let virtual_clock = Arc::new(VirtualClock::new(start));
+            builder = builder.virtual_clock(virtual_clock.clone());
+            clock = virtual_clock;
         }
-        let requests = Requests::default();
+        let requests = InboundRequests::default();
         let connectors = Connectors::new(&settings, requests.clone(), clock.clone());
         let connectors = Arc::new(connectors.map_err(StartError::Setting)?);
-        let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
-        let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(trouble)?;
-        let ephemeral = Ephemeral::start(notations, config, clock, connectors).await;
-        let ephemeral = ephemeral.map_err(trouble)?;
+        let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
+        let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(store_error)?;
+        let ephemeral = EphemeralKernel::start(notations, config, clock, connectors).await;
+        let ephemeral = ephemeral.map_err(store_error)?;
         Ok(Self {
             kernel,
             ephemeral,
@@ -162,67 +163,66 @@ impl Engine {
         &self.kernel
     }
 
-    /// The settings it runs with.
+    /// The effective settings.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
-    /// Which notation reads what.
-    pub fn formats(&self) -> &Formats {
+    /// The source formats.
+    pub fn formats(&self) -> &SourceFormats {
         &self.formats
     }
 
-    /// Runs that live in memory only.
-    pub(crate) fn ephemeral(&self) -> &Ephemeral {
+    /// The kernel of runs that are not stored.
+    pub(crate) fn ephemeral(&self) -> &EphemeralKernel {
         &self.ephemeral
     }
 
-    /// Requests under way.
-    pub(crate) fn requests(&self) -> &Requests {
+    /// Inbound requests in progress.
+    pub(crate) fn requests(&self) -> &InboundRequests {
         &self.requests
     }
 
-    /// What journeys get from their deployment.
+    /// The settings that journeys read.
     pub(crate) fn journeys(&self) -> &Arc<meantime_journey::Settings> {
         &self.journeys
     }
 
-    /// Finishes what is under way and stops.
+    /// Finishes running work and stops.
     pub async fn stop(&self) {
         self.ephemeral.stop().await;
         self.kernel.stop().await;
     }
 }
 
-/// Opens the store that the settings name, with the schema of this release.
+/// Opens the configured store and migrates it to the schema of this release.
 pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
-    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
     match &settings.db {
         Db::Memory => Ok(Arc::new(MemoryStore::new())),
         Db::Sqlite(path) => {
             let store = SqliteStore::open(path, sqlite_options(settings));
-            Ok(Arc::new(store.map_err(trouble)?))
+            Ok(Arc::new(store.map_err(store_error)?))
         }
         Db::Postgres(url) => {
             let store = PostgresStore::open(postgres_options(settings, url)).await;
-            Ok(Arc::new(store.map_err(trouble)?))
+            Ok(Arc::new(store.map_err(store_error)?))
         }
     }
 }
 
-/// The same for one process only: if another one uses the store, it is refused.
+/// Opens the store exclusively; fails if another process uses it.
 pub async fn open_unshared_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
     let Db::Postgres(url) = &settings.db else { return open_store(settings).await };
-    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
     let options = postgres::Options { shared: false, ..postgres_options(settings, url) };
-    Ok(Arc::new(PostgresStore::open(options).await.map_err(trouble)?))
+    Ok(Arc::new(PostgresStore::open(options).await.map_err(store_error)?))
 }
 
 fn sqlite_options(settings: &Settings) -> Options {
-    let durability = if settings.store.survive_process_crash_only {
-        Durability::ProcessCrashOnly
-    } else {
-        Durability::Full
+    let durability = match settings.store.durability {
+        StoreDurability::Power => Durability::Full,
+        StoreDurability::Process => Durability::ProcessCrashOnly,
     };
     let max_size = Some(settings.store.max_bytes).filter(|bytes| *bytes > 0);
     let accept_damaged_wal = settings.store.accept_damaged_wal;
@@ -231,7 +231,8 @@ fn sqlite_options(settings: &Settings) -> Options {
 
 fn postgres_options(settings: &Settings, url: &str) -> postgres::Options {
     postgres::Options {
-        // Each node would have a virtual clock of its own.
+        // Nodes that share a store must agree on the time, and a virtual clock is local to a
+        // process.
         shared: !settings.clock.is_virtual,
         writers: settings.store.writers,
         readers: settings.store.readers,

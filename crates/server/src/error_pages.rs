@@ -1,19 +1,19 @@
-//! The pages about error codes, for `/docs`: what happened, why, and what to do.
+//! The error code pages of `docs/errors`, rendered on `/docs`.
 
-/// Codes and the text of their pages, by code.
+/// Error codes and their Markdown pages, sorted by code.
 pub(crate) const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/error_pages.rs"));
 
-/// The page that stands for codes that definitions and workers choose themselves.
-const REFUSED: &str = "refused";
+/// The page for codes that definitions and workers choose.
+const FALLBACK_CODE: &str = "refused";
 
-/// Where a code is explained.
-pub(crate) fn link(code: &str) -> String {
+/// The link to the page of a code.
+pub(crate) fn page_link(code: &str) -> String {
     let is_known = PAGES.iter().any(|(known, _)| *known == code);
-    format!("/docs#error-{}", if is_known { code } else { REFUSED })
+    format!("/docs#error-{}", if is_known { code } else { FALLBACK_CODE })
 }
 
-/// The text of a page as HTML, without its title.
-pub(crate) fn html(page: &str) -> String {
+/// Renders a page as HTML, without its title.
+pub(crate) fn render_html(page: &str) -> String {
     let mut html: Vec<String> = Vec::new();
     let mut paragraph: Vec<&str> = Vec::new();
     let mut code: Option<Vec<&str>> = None;
@@ -30,17 +30,17 @@ pub(crate) fn html(page: &str) -> String {
         }
         let ends = line.trim().is_empty() || code.is_some();
         if ends && !paragraph.is_empty() {
-            html.push(format!("<p>{}</p>", inline(&paragraph.join("\n"))));
+            html.push(format!("<p>{}</p>", render_inline(&paragraph.join("\n"))));
             paragraph.clear();
         }
     }
     html.concat()
 }
 
-/// Marks within a paragraph: `code`, **strong** and links, of which the name stays: where they
-/// lead to is not on this server.
-fn inline(text: &str) -> String {
-    let text = without_links(text);
+/// Renders `code` and **strong**. Links become their text, because their targets are not on this
+/// server.
+fn render_inline(text: &str) -> String {
+    let text = strip_links(text);
     let mut html: Vec<String> = Vec::new();
     for (number, part) in text.split('`').enumerate() {
         if number % 2 == 1 {
@@ -55,7 +55,7 @@ fn inline(text: &str) -> String {
     html.concat()
 }
 
-fn without_links(text: &str) -> String {
+fn strip_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, link)) = rest.split_once('[') {
@@ -78,7 +78,7 @@ fn without_links(text: &str) -> String {
     plain + rest
 }
 
-/// Text that cannot become markup.
+/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -86,17 +86,17 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Reason;
+    use crate::problem::ProblemCode;
 
     /// Repairs II, item 27: whatever a server refuses with, its page is there.
     #[test]
     fn every_code_has_a_page_that_speaks_to_users() {
         assert!(PAGES.len() > 200, "{} pages", PAGES.len());
-        for reason in Reason::ALL {
+        for reason in ProblemCode::ALL {
             let code = reason.code();
-            assert_eq!(link(code), format!("/docs#error-{code}"));
+            assert_eq!(page_link(code), format!("/docs#error-{code}"));
         }
-        assert_eq!(link("MY_OWN_CODE"), "/docs#error-refused");
+        assert_eq!(page_link("MY_OWN_CODE"), "/docs#error-refused");
         for (code, page) in PAGES {
             assert!(page.starts_with(&format!("# {code}\n")), "{code}");
             assert!(page.contains("**What to do.**"), "{code} does not say what to do");
@@ -110,7 +110,7 @@ mod tests {
     fn a_page_becomes_html() {
         let page = "# x\n\nA `<tag>` of\n[`y`](y.md) & [z](../z.md#a) [1].\n\n**Why.** So.\n\n\
                     ```js\nlet a = 1 < 2\n```\n";
-        let html = html(page);
+        let html = render_html(page);
         let expected = "<p>A <code>&lt;tag&gt;</code> of\n<code>y</code> &amp; z [1].</p>\
                         <p><strong>Why.</strong> So.</p><pre>let a = 1 &lt; 2</pre>";
         assert_eq!(html, expected);

@@ -1,13 +1,13 @@
-//! Everything that happens, for those who follow it.
+//! The live feed of history rows for event streams.
 //!
 //! ```text
-//!   kernel ── "there is more" ──► one reader ── rows ──► every follower
-//!                                     │
-//!                                   store        a follower that comes late, or is slow, reads
-//!                                                the store itself until it has caught up
+//!   kernel ── new history ──► one reader ── rows ──► every subscriber
+//!                                 │
+//!                               store        a late or slow subscriber reads the store itself
+//!                                            until it has caught up
 //! ```
 //!
-//! However many follow, a row is read once. Nobody following means nobody reading.
+//! Each row is read once for all subscribers, and not at all without subscribers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,32 +20,36 @@ use tokio::sync::{broadcast, watch};
 
 use crate::problem::Problem;
 
-/// Rows read at a time.
-const PAGE: usize = 500;
+/// Rows read from the store at a time.
+const PAGE_ROWS: usize = 500;
 
-/// How far a follower may fall behind before it reads the store itself.
-const BEHIND: usize = 4_096;
+/// How many rows a subscriber may lag behind before it reads the store itself.
+const MAX_LAG_ROWS: usize = 4_096;
 
-/// Instances whose definition is remembered.
-const REMEMBERED: usize = 50_000;
+/// Maximum number of cached definition ids of instances.
+const MAX_CACHED_DEFINITIONS: usize = 50_000;
 
-/// The source of what followers hear.
-pub(crate) struct Feed {
+/// The feed.
+pub(crate) struct HistoryFeed {
     kernel: Kernel,
     rows: broadcast::Sender<Arc<HistoryRow>>,
     definitions: Mutex<BTreeMap<InstanceId, DefinitionId>>,
 }
 
-impl Feed {
-    /// Begins to listen. Needs a tokio runtime.
+impl HistoryFeed {
+    /// Starts the reader. Needs a tokio runtime.
     pub(crate) fn start(kernel: &Kernel) -> Self {
-        let rows = broadcast::Sender::new(BEHIND);
-        tokio::spawn(read(kernel.history(), Arc::downgrade(kernel.store()), rows.clone()));
+        let rows = broadcast::Sender::new(MAX_LAG_ROWS);
+        tokio::spawn(broadcast_history(
+            kernel.history(),
+            Arc::downgrade(kernel.store()),
+            rows.clone(),
+        ));
         Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
     }
 
-    /// The definition that an instance runs; none when the instance is gone. Asked once for each
-    /// instance, not once for each row and follower.
+    /// The definition of an instance; none if the instance was deleted. Cached, because every row
+    /// and subscriber asks for it.
     pub(crate) async fn definition_of(
         &self,
         instance: InstanceId,
@@ -57,24 +61,24 @@ impl Feed {
         let row = self.kernel.store().instance(instance).await?;
         let definition = row.map(|row| row.definition);
         let mut known = known();
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_CACHED_DEFINITIONS {
             known.clear();
         }
         known.extend(definition.map(|definition| (instance, definition)));
         Ok(definition)
     }
 
-    /// Follows from a place on; from now on when there is none.
-    pub(crate) fn follow(&self, after: Option<u64>) -> Follower {
+    /// Subscribes to rows after a sequence number, or to new rows.
+    pub(crate) fn subscribe(&self, after: Option<u64>) -> FeedSubscriber {
         let live = self.rows.subscribe();
         let seen = after.unwrap_or_else(|| *self.kernel.history().borrow());
-        Follower { kernel: self.kernel.clone(), live, seen, read: Vec::new(), behind: true }
+        FeedSubscriber { kernel: self.kernel.clone(), live, seen, read: Vec::new(), behind: true }
     }
 }
 
-/// Reads what is new. It holds the store only while it reads: once the engine has stopped, somebody
-/// else may open it.
-async fn read(
+/// Reads new rows and broadcasts them. It holds the store only while it reads, so that the store
+/// can be closed and opened again after the engine has stopped.
+async fn broadcast_history(
     mut history: watch::Receiver<u64>,
     store: Weak<dyn Store>,
     rows: broadcast::Sender<Arc<HistoryRow>>,
@@ -87,29 +91,29 @@ async fn read(
             continue;
         }
         let Some(store) = store.upgrade() else { return };
-        // A store that is away is asked again when something more has happened.
-        while let Ok(page) = store.history_since(seen, PAGE).await {
+        // After a store error, reading continues with the next notification.
+        while let Ok(page) = store.history_since(seen, PAGE_ROWS).await {
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in page {
-                // Nobody may be listening any more.
+                // Fails only if the last subscriber has gone.
                 let _ = rows.send(Arc::new(row));
             }
         }
     }
 }
 
-/// One who follows.
-pub(crate) struct Follower {
+/// A subscriber of the feed.
+pub(crate) struct FeedSubscriber {
     kernel: Kernel,
     live: broadcast::Receiver<Arc<HistoryRow>>,
     seen: u64,
-    /// Rows that were read from the store and not yet told, newest first.
+    /// Rows read from the store and not yet returned, newest first.
     read: Vec<HistoryRow>,
     behind: bool,
 }
 
-impl Follower {
+impl FeedSubscriber {
     /// The next row; none when the engine has stopped.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<HistoryRow>>, Problem> {
         loop {
@@ -118,8 +122,8 @@ impl Follower {
                 return Ok(Some(Arc::new(row)));
             }
             if self.behind {
-                let mut page = self.kernel.store().history_since(self.seen, PAGE).await?;
-                self.behind = page.len() == PAGE;
+                let mut page = self.kernel.store().history_since(self.seen, PAGE_ROWS).await?;
+                self.behind = page.len() == PAGE_ROWS;
                 page.reverse();
                 self.read = page;
                 continue;

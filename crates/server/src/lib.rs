@@ -1,21 +1,22 @@
-//! The server: the engine behind HTTP.
+//! The server: the HTTP API of the engine.
 //!
 //! ```text
-//!   connection ─► serve (limits) ─► guard (who, how often) ─► route/<resource> ─► kernel
-//!                                                              wire (JSON)          │
-//!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────────┘
+//!   connection ─► serve (limits) ─► auth (caller, rate) ─► route/<resource> ─► kernel
+//!                                                           wire (JSON)         │
+//!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────┘
 //! ```
 //!
-//! [`Engine`] puts store, notations, kernel and outbound calls together; [`App`] is the API on top
-//! of it; [`serve`] owns the sockets. Wire types are here and nowhere else.
+//! [`Engine`] combines store, notations, kernel and outbound calls; [`App`] is the API on top of
+//! it; [`serve`] owns the sockets. Wire types are defined here and nowhere else.
 
 mod app;
 mod audit;
 mod auth;
 mod background;
-mod catalog;
+mod concurrency;
 mod connection;
 mod connector;
+mod definition_cache;
 mod deploy;
 mod docs_page;
 mod engine;
@@ -23,14 +24,13 @@ mod error_pages;
 mod extract;
 mod feed;
 mod journey;
-mod limit;
 mod notation;
 mod observe;
 mod openapi;
 mod overload;
-mod page;
-mod place;
+mod pagination;
 mod problem;
+mod rate_limit;
 mod route;
 mod serve;
 mod settings;
@@ -40,17 +40,17 @@ mod wire;
 
 pub use app::App;
 pub use auth::{NewKey, new_key};
-pub use connector::{DialError, Dialer, Guard, Overrides, Wire};
-pub use engine::{Engine, Formats, StartError, open_store, open_unshared_store};
+pub use connector::{DialError, Dialer, EgressPolicy, HostOverrides, MaybeTlsStream};
+pub use engine::{Engine, SourceFormats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub use notation::notations;
-pub use observe::{Collector, CollectorError, TRACE_TARGET, connect};
+pub use observe::{TRACE_TARGET, TraceExportError, TraceExporter, connect_traces};
 pub use openapi::{document, document_text};
-pub use route::outside_paths;
-pub use serve::{ListenError, Listening, Serving, listen, raise_file_limit, serve};
+pub use route::unlisted_paths;
+pub use serve::{BoundListener, BoundServer, ListenError, listen, raise_file_limit, serve};
 pub use settings::{
     ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
     JwtSettings, Layers, LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role,
-    Settings, SettingsError, StoreSettings, TlsSettings, TraceSettings,
+    Settings, SettingsError, StoreDurability, StoreSettings, TlsSettings, TraceSettings,
 };
 pub use tls::{TlsError, check_tls};

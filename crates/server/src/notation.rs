@@ -1,4 +1,4 @@
-//! The notations of this build.
+//! The notations that this build supports.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use meantime_flow::Flow;
 use meantime_journey::{JOURNEY_NOTATION, JourneyNotation};
 use meantime_kernel::machine::Notations;
 
-/// Every notation that this build reads, without what only a deployment knows.
+/// All notations, with default settings.
 pub fn notations() -> Notations {
     Notations::default()
         .with(meantime_bpmn::NOTATION, Arc::new(Bpmn))

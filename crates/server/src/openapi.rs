@@ -1,4 +1,4 @@
-//! The OpenAPI document, and a page about it that needs nothing from elsewhere.
+//! The OpenAPI document and its HTML page.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::app::App;
-use crate::problem::Details;
+use crate::problem::ProblemBody;
 use crate::route::api;
 
-/// What all of the document begins with.
-pub(crate) fn base() -> OpenApi {
+/// The document without paths: info, security schemes, problem schema.
+pub(crate) fn base_document() -> OpenApi {
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
-        .description(Some("An API key, or a token of the configured identity provider"))
+        .description(Some("An API key or a token of the configured identity provider"))
         .build();
-    let text = "The same, in a header of its own: `Authorization` is then free for a journey";
+    let text = "The same in a separate header, which leaves `Authorization` to journeys";
     let operator = ApiKeyValue::with_description("X-Meantime-Key", text);
     let components = ComponentsBuilder::new()
-        .schema(Details::name(), Details::schema())
+        .schema(ProblemBody::name(), ProblemBody::schema())
         .security_scheme("bearer", SecurityScheme::Http(bearer))
         .security_scheme("operatorKey", SecurityScheme::ApiKey(ApiKey::Header(operator)))
         .build();
@@ -34,27 +34,27 @@ pub(crate) fn base() -> OpenApi {
     OpenApiBuilder::new().info(info).components(Some(components)).build()
 }
 
-/// The whole document.
+/// The complete document.
 pub fn document() -> OpenApi {
     let (_, document) = api().split_for_parts();
     document
 }
 
-/// The whole document as it is committed and served.
+/// The complete document as JSON, as committed and served.
 pub fn document_text() -> String {
-    // The document holds nothing that could fail to become JSON.
+    // Serialising the document cannot fail: it has only string keys.
     let mut text = document().to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// The document and the page, made once.
-pub(crate) struct Texts {
+/// The document and its page, rendered once.
+pub(crate) struct OpenApiPages {
     json: Arc<str>,
     page: Arc<str>,
 }
 
-impl Texts {
+impl OpenApiPages {
     pub(crate) fn new() -> Self {
         let document = document();
         let page = crate::docs_page::render(&document);

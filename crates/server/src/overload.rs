@@ -1,8 +1,7 @@
-//! Starts that are refused before anything is spent on them.
+//! Rejects starts early under overload.
 //!
-//! While the engine is behind, most of what comes is refused, and every refusal takes time from
-//! what was accepted. So it is decided by the first line of a request: nobody is identified, no
-//! body is read, no route is looked up.
+//! Under overload most starts are rejected, and every rejection takes CPU time from accepted work.
+//! So the decision uses only the request line, before authentication, routing and reading the body.
 
 use std::sync::LazyLock;
 
@@ -15,41 +14,41 @@ use meantime_kernel::command::Error;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// What starts something, by its path.
+/// A route that starts a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
-    /// An instance, by any notation.
+enum StartRoute {
+    /// Starts an instance.
     Instance(&'static str),
-    /// A run in memory.
+    /// Starts a run in memory.
     Api(&'static str),
 }
 
-/// The answer to a start for which there is no room.
-pub(crate) fn refuse(app: &App, method: &Method, path: &str) -> Option<Response> {
-    let start = start(method, path)?;
+/// The 503 response to a start that the engine would reject; none for other requests.
+pub(crate) fn reject_early(app: &App, method: &Method, path: &str) -> Option<Response> {
+    let start = start_route(method, path)?;
     let (route, room) = match start {
-        Start::Instance(route) => (route, app.kernel().has_room()),
-        Start::Api(route) => (route, app.ephemeral().has_room()),
+        StartRoute::Instance(route) => (route, app.kernel().has_room()),
+        StartRoute::Api(route) => (route, app.ephemeral().has_room()),
     };
     room.err()?;
-    let response = REFUSAL.response();
-    app.metrics().refused(route, response.status());
+    let response = OVERLOADED_RESPONSE.response();
+    app.metrics().count_early_rejection(route, response.status());
     Some(response)
 }
 
-/// The answer, written once: at several times the load most answers are this one.
-static REFUSAL: LazyLock<Refusal> = LazyLock::new(|| {
+/// The response, built once: under heavy overload most responses are this one.
+static OVERLOADED_RESPONSE: LazyLock<PrebuiltResponse> = LazyLock::new(|| {
     let (status, headers, body) = Problem::from(Error::Overloaded).into_parts();
-    Refusal { status, headers, body: body.into() }
+    PrebuiltResponse { status, headers, body: body.into() }
 });
 
-struct Refusal {
+struct PrebuiltResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Refusal {
+impl PrebuiltResponse {
     fn response(&self) -> Response {
         let mut response = Response::new(Body::from(self.body.clone()));
         *response.status_mut() = self.status;
@@ -58,19 +57,19 @@ impl Refusal {
     }
 }
 
-fn start(method: &Method, path: &str) -> Option<Start> {
+fn start_route(method: &Method, path: &str) -> Option<StartRoute> {
     if method != Method::POST {
         return None;
     }
     match path.strip_prefix("/api/v1")? {
-        "/instances" => Some(Start::Instance("/api/v1/instances")),
+        "/instances" => Some(StartRoute::Instance("/api/v1/instances")),
         path => {
             let mut parts = path.trim_start_matches('/').split('/');
             match (parts.next()?, parts.next()?, parts.next(), parts.next()) {
                 ("journeys", _, Some("start"), None) => {
-                    Some(Start::Instance("/api/v1/journeys/{name}/start"))
+                    Some(StartRoute::Instance("/api/v1/journeys/{name}/start"))
                 }
-                ("apis", _, None, None) => Some(Start::Api("/api/v1/apis/{name}")),
+                ("apis", _, None, None) => Some(StartRoute::Api("/api/v1/apis/{name}")),
                 _ => None,
             }
         }
@@ -83,7 +82,7 @@ mod tests {
 
     #[test]
     fn only_starts_are_refused_early() {
-        let found = |path| start(&Method::POST, path).is_some();
+        let found = |path| start_route(&Method::POST, path).is_some();
         let starts = ["/api/v1/instances", "/api/v1/journeys/a/start", "/api/v1/apis/a"];
         assert!(starts.into_iter().all(found));
         let others = [
@@ -96,6 +95,6 @@ mod tests {
             "/healthz",
         ];
         assert!(!others.into_iter().any(found));
-        assert_eq!(start(&Method::GET, "/api/v1/instances"), None);
+        assert_eq!(start_route(&Method::GET, "/api/v1/instances"), None);
     }
 }

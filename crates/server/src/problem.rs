@@ -1,4 +1,4 @@
-//! What goes wrong with a request, as RFC 9457 problem details with a stable `code`.
+//! Error responses: RFC 9457 problem details with a stable `code`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ use crate::wire::Diagnostic;
 /// The media type of problems.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// How long a client should wait before it tries again, in seconds.
+/// The default `Retry-After`, in seconds.
 const RETRY_AFTER_S: u64 = 1;
 
-/// What the server itself refuses, before the engine is asked.
+/// Errors that the server detects itself, without the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum ProblemCode {
     NotFound,
     MethodNotAllowed,
     UnsupportedMediaType,
@@ -53,8 +53,8 @@ pub(crate) enum Reason {
     Internal,
 }
 
-impl Reason {
-    /// Every reason, for the test of their pages.
+impl ProblemCode {
+    /// All codes, for the test of the error pages.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 23] = [
         Self::NotFound,
@@ -139,60 +139,60 @@ impl Reason {
     }
 }
 
-/// An error answer.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     status: StatusCode,
     retry_after: Option<u64>,
-    body: Box<Details>,
+    body: Box<ProblemBody>,
 }
 
-/// The body of an error answer (RFC 9457).
+/// The body of an error response (RFC 9457).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Problem)]
-pub(crate) struct Details {
-    /// Where the code is explained.
+pub(crate) struct ProblemBody {
+    /// Link to the explanation of the code.
     #[serde(rename = "type")]
     kind: String,
-    /// The name of the HTTP status.
+    /// The reason phrase of the HTTP status.
     title: Cow<'static, str>,
     /// The HTTP status.
     status: u16,
-    /// The stable code: what programs should look at.
+    /// The stable code, for programs.
     code: Cow<'static, str>,
     /// What happened, for people.
     detail: String,
-    /// What is wrong with a definition.
+    /// The diagnostics of a rejected definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<Diagnostic>,
-    /// What a definition says about the input that it refused.
+    /// Details from the definition that rejected the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     problem: Option<Json>,
-    /// The instance that has the business key.
+    /// Id of the instance that has the business key.
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<String>,
 }
 
 impl Problem {
-    /// A problem that the server itself found.
-    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        let mut problem = Self::coded(reason.status(), reason.code(), detail);
-        if matches!(reason, Reason::RateLimited | Reason::TooManyRequests) {
+    /// A problem that the server detected itself.
+    pub(crate) fn new(reason: ProblemCode, detail: impl Into<String>) -> Self {
+        let mut problem = Self::with_code(reason.status(), reason.code(), detail);
+        if matches!(reason, ProblemCode::RateLimited | ProblemCode::TooManyRequests) {
             problem.retry_after = Some(RETRY_AFTER_S);
         }
         problem
     }
 
-    fn coded(
+    fn with_code(
         status: StatusCode,
         code: impl Into<Cow<'static, str>>,
         detail: impl Into<String>,
     ) -> Self {
         let code = code.into();
         let title = status.canonical_reason().unwrap_or("Error");
-        let body = Details {
-            kind: error_pages::link(&code),
+        let body = ProblemBody {
+            kind: error_pages::page_link(&code),
             title: Cow::Borrowed(title),
             status: status.as_u16(),
             code,
@@ -204,20 +204,20 @@ impl Problem {
         Self { status, retry_after: None, body: Box::new(body) }
     }
 
-    /// With what is wrong with a definition.
+    /// Adds diagnostics.
     pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.body.diagnostics = diagnostics;
         self
     }
 
-    /// To be tried again after so many seconds.
+    /// Sets `Retry-After` in seconds.
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The same problem, of something that a path names: then it is not there.
-    pub(crate) fn not_there(mut self) -> Self {
+    /// Changes the status to 404, for an invalid id in the path.
+    pub(crate) fn into_not_found(mut self) -> Self {
         self.status = StatusCode::NOT_FOUND;
         self.body.status = self.status.as_u16();
         self.body.title = Cow::Borrowed("Not Found");
@@ -238,9 +238,9 @@ impl Problem {
 }
 
 impl Problem {
-    /// Status, headers and body of the answer.
+    /// Status, headers and body of the response.
     pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
-        // The details hold nothing that could fail to become JSON.
+        // Serialising the body cannot fail: it has only string keys.
         let body = serde_json::to_vec(&self.body).unwrap_or_default();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
@@ -286,11 +286,11 @@ impl From<Error> for Problem {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::BAD_REQUEST,
             Error::Refused { .. } => return Self::refused(error),
-            // Asking again does not help.
+            // Retrying does not help, so no 503.
             Error::Store { code: "store_row_damaged", .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let mut problem = Self::coded(status, code, detail);
+        let mut problem = Self::with_code(status, code, detail);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             problem.retry_after = Some(RETRY_AFTER_S);
         }
@@ -302,11 +302,11 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// A definition's own refusal keeps its own code.
+    /// A rejection by a definition keeps the code of the definition.
     fn refused(error: Error) -> Self {
         let detail = error.to_string();
         let Error::Refused { code, problem } = error else {
-            return Self::new(Reason::Internal, detail);
+            return Self::new(ProblemCode::Internal, detail);
         };
         let status = match code.as_str() {
             "SCHEDULE_EXISTS" | SCHEDULE_CHANGED | "step_not_active" => StatusCode::CONFLICT,
@@ -314,16 +314,16 @@ impl Problem {
             SCHEDULE_INVALID => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::BAD_REQUEST,
         };
-        let said = problem.read::<String>().ok().or_else(|| mismatches(&problem));
+        let said = problem.read::<String>().ok().or_else(|| schema_mismatches(&problem));
         let detail = said.unwrap_or(detail);
-        let mut refused = Self::coded(status, code, detail);
+        let mut refused = Self::with_code(status, code, detail);
         refused.body.problem = Some(problem).filter(|problem| !problem.is_null());
         refused
     }
 }
 
-/// What does not match a schema, in one sentence.
-fn mismatches(problem: &Json) -> Option<String> {
+/// Schema mismatches in one sentence.
+fn schema_mismatches(problem: &Json) -> Option<String> {
     let found: Vec<BTreeMap<String, String>> = problem.read().ok()?;
     let tell = |it: &BTreeMap<String, String>| match (it.get("pointer"), it.get("message")) {
         (Some(pointer), Some(message)) if !pointer.is_empty() => {
@@ -343,19 +343,19 @@ impl From<store::Error> for Problem {
 
 impl From<InvalidId> for Problem {
     fn from(error: InvalidId) -> Self {
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), error.to_string())
     }
 }
 
 impl From<InvalidJson> for Problem {
     fn from(error: InvalidJson) -> Self {
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), error.to_string())
     }
 }
 
 impl From<TimeError> for Problem {
     fn from(error: TimeError) -> Self {
         let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), format!("{error}{hint}"))
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), format!("{error}{hint}"))
     }
 }

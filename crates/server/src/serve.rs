@@ -1,10 +1,9 @@
-//! The sockets: who may connect, how slowly they may speak, and how everything ends.
+//! The sockets: accepts connections, applies limits and timeouts, shuts down gracefully.
 //!
 //! ```text
-//!   accept ─► place among the connections ─► TLS, if configured ─► HTTP/1.1 with limits on head,
-//!     ▲                                                            time and idleness ─► router
-//!     │                                                              │
-//!   stop: no new connections, no new requests on old ones, nobody waits, then the engine stops
+//!   accept ─► connection permit ─► TLS, if configured ─► HTTP/1.1 with limits on head, time and
+//!                                                        idle connections ─► router
+//!   stop: no new connections, no new requests on open ones, all waits end, then the engine stops
 //! ```
 
 use std::convert::Infallible;
@@ -30,105 +29,107 @@ use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
 use crate::app::App;
-use crate::connection::{Connected, Connections};
-use crate::limit::Peer;
+use crate::concurrency::is_about_health;
+use crate::connection::{ConnectionLimit, ConnectionPermit};
 use crate::overload;
-use crate::place::is_about_health;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
+use crate::rate_limit::PeerAddress;
 use crate::settings::{HttpSettings, Settings};
 use crate::tls::{ClientCertificate, Tls, TlsError};
 
-/// How long a connection beyond the limit may take to ask.
-const SPARE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit for the request head on a reserved connection.
+const RESERVED_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A server that listens and has not begun to answer.
-pub struct Serving {
+/// A server that is bound to its address and does not serve yet.
+pub struct BoundServer {
     listener: TcpListener,
     app: App,
     tls: Option<Tls>,
 }
 
-/// Why a server does not listen.
+/// Why a server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Everybody could do everything.
+    /// Unauthenticated remote access is not allowed.
     #[error(
         "{0} can be reached from other machines and no credentials are configured; listen on \
-         127.0.0.1, configure `auth`, or say --insecure"
+         127.0.0.1, configure `auth`, or pass --insecure"
     )]
     Open(SocketAddr),
-    /// Its certificates cannot be used.
+    /// The TLS certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Io {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the socket.
         #[source]
         source: io::Error,
     },
 }
 
-/// An address that is taken. Nothing else has happened yet.
-pub struct Listening {
+/// A bound address, before the engine is started.
+pub struct BoundListener {
     listener: TcpListener,
     tls: Option<Tls>,
 }
 
-impl Listening {
-    /// Which address.
+impl BoundListener {
+    /// The bound address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves an engine there.
-    pub fn serve(self, app: App) -> Serving {
-        Serving { listener: self.listener, app, tls: self.tls }
+    /// Combines the listener with an engine.
+    pub fn serve(self, app: App) -> BoundServer {
+        BoundServer { listener: self.listener, app, tls: self.tls }
     }
 }
 
-/// Begins to listen. Without credentials only this machine is served, unless told otherwise.
-pub async fn serve(app: App) -> Result<Serving, ListenError> {
+/// Binds the configured address. Without authentication only loopback addresses are allowed, unless
+/// `insecure` is set.
+pub async fn serve(app: App) -> Result<BoundServer, ListenError> {
     let listening = listen(app.settings()).await?;
     Ok(listening.serve(app))
 }
 
-/// Takes the address, before anything is made on disk: a server that is refused leaves no trace.
-pub async fn listen(settings: &Settings) -> Result<Listening, ListenError> {
+/// Binds the address before the store is created, so that a server that may not listen leaves no
+/// files.
+pub async fn listen(settings: &Settings) -> Result<BoundListener, ListenError> {
     let address = settings.listen;
-    if !is_safe(settings) {
+    if !is_authenticated_or_local(settings) {
         return Err(ListenError::Open(address));
     }
     let tls = Tls::load(&settings.tls)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ListenError::Io { address, source })?;
-    Ok(Listening { listener, tls })
+    Ok(BoundListener { listener, tls })
 }
 
-fn is_safe(settings: &Settings) -> bool {
+fn is_authenticated_or_local(settings: &Settings) -> bool {
     settings.listen.ip().is_loopback() || settings.auth.is_configured() || settings.insecure
 }
 
-impl Serving {
-    /// The address it listens on: the port is known even when any was asked for.
+impl BoundServer {
+    /// The bound address, with the actual port if port 0 was configured.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     pub fn is_secure(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Answers until the future is over, then finishes what is under way.
+    /// Serves until `stop` completes, then finishes the requests in flight.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls } = self;
         let http = app.settings().http.clone();
-        let connections = Connections::new(&http);
+        let connections = ConnectionLimit::new(&http);
         let open = GracefulShutdown::new();
-        let server = Arc::new(Server::new(app, tls));
+        let server = Arc::new(ConnectionHandler::new(app, tls));
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -137,40 +138,40 @@ impl Serving {
                 accepted = accept(&listener) => accepted,
             };
             let Some((stream, peer)) = accepted else { continue };
-            let Some(connected) = connections.enter(peer.ip()) else {
-                // Closing at once is the cheapest way to say that there is no room.
+            let Some(permit) = connections.acquire(peer.ip()) else {
+                // Closing the socket is the cheapest rejection.
                 continue;
             };
-            let conversation = Conversation { peer, connected, certificate: None };
-            tokio::spawn(server.clone().open(stream, conversation, open.watcher()));
+            let connection = Connection { peer, permit, certificate: None };
+            tokio::spawn(server.clone().handle(stream, connection, open.watcher()));
         }
         drop(listener);
         server.app.drain();
-        let drained = tokio::time::timeout(http.drain.into(), open.shutdown()).await;
+        let drained = tokio::time::timeout(http.drain_timeout.into(), open.shutdown()).await;
         if drained.is_err() {
-            tracing::warn!("connections that did not end in time were closed");
+            tracing::warn!("connections were closed after the drain timeout");
         }
     }
 }
 
-/// What every connection needs.
-struct Server {
+/// State shared by all connections.
+struct ConnectionHandler {
     app: App,
     router: Router,
     http: HttpSettings,
     tls: Option<Arc<Tls>>,
-    /// What browsers are told to remember: never again without TLS.
+    /// The value of `Strict-Transport-Security`.
     hsts: Option<HeaderValue>,
 }
 
-/// One connection: where it comes from, and who is there.
-struct Conversation {
+/// A connection with its peer address and client certificate.
+struct Connection {
     peer: SocketAddr,
-    connected: Connected,
+    permit: ConnectionPermit,
     certificate: Option<ClientCertificate>,
 }
 
-impl Server {
+impl ConnectionHandler {
     fn new(app: App, tls: Option<Tls>) -> Self {
         let seconds = Duration::from(app.settings().tls.hsts).as_secs();
         let hsts = (tls.is_some() && seconds > 0).then(|| format!("max-age={seconds}"));
@@ -179,34 +180,43 @@ impl Server {
         Self { app, router, http, tls: tls.map(Arc::new), hsts }
     }
 
-    async fn open(self: Arc<Self>, stream: TcpStream, mut with: Conversation, watcher: Watcher) {
-        let Some(tls) = &self.tls else { return self.converse(stream, with, watcher).await };
+    async fn handle(
+        self: Arc<Self>,
+        stream: TcpStream,
+        mut connection: Connection,
+        watcher: Watcher,
+    ) {
+        let Some(tls) = &self.tls else {
+            return self.serve_http(stream, connection, watcher).await;
+        };
         let limit = Duration::from(self.http.header_timeout);
         match tokio::time::timeout(limit, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => {
-                with.certificate = certificate;
-                self.converse(stream, with, watcher).await;
+                connection.certificate = certificate;
+                self.serve_http(stream, connection, watcher).await;
             }
-            // Anybody can connect and speak nonsense.
-            Ok(Err(error)) => tracing::debug!(peer = %with.peer, %error, "no TLS"),
-            Err(_) => tracing::debug!(peer = %with.peer, "TLS took too long"),
+            // Expected on public addresses, so only debug level.
+            Ok(Err(error)) => {
+                tracing::debug!(peer = %connection.peer, %error, "TLS handshake failed");
+            }
+            Err(_) => tracing::debug!(peer = %connection.peer, "TLS handshake timed out"),
         }
     }
 
-    async fn converse(
+    async fn serve_http(
         self: Arc<Self>,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        with: Conversation,
+        connection: Connection,
         watcher: Watcher,
     ) {
-        let builder = self.connection_builder(with.connected.is_spare);
-        let Conversation { peer, connected, certificate } = with;
-        let is_spare = connected.is_spare;
+        let builder = self.connection_builder(connection.permit.is_reserved);
+        let Connection { peer, permit, certificate } = connection;
+        let is_reserved = permit.is_reserved;
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let refused = self.refuse(&request, is_spare);
+            let refused = self.reject_early(&request, is_reserved);
             let mut request: Request = request.map(Body::new);
             if refused.is_none() {
-                request.extensions_mut().insert(Peer(peer));
+                request.extensions_mut().insert(PeerAddress(peer));
                 if let Some(certificate) = &certificate {
                     request.extensions_mut().insert(certificate.clone());
                 }
@@ -215,7 +225,7 @@ impl Server {
             async move {
                 let mut response = match refused {
                     Some(refused) => refused,
-                    None => server.answer(request).await,
+                    None => server.route(request).await,
                 };
                 if let Some(hsts) = &server.hsts {
                     response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
@@ -223,71 +233,77 @@ impl Server {
                 Ok::<Response<Body>, Infallible>(response)
             }
         });
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        // A connection that breaks is its client's business.
-        let _ = watcher.watch(connection).await;
-        drop(connected);
+        let http = builder.serve_connection(TokioIo::new(stream), service);
+        // Errors of the connection concern only its client.
+        let _ = watcher.watch(http).await;
+        drop(permit);
     }
 
-    /// The answer to what is refused by its first line.
-    fn refuse(&self, request: &hyper::Request<Incoming>, is_spare: bool) -> Option<Response<Body>> {
+    /// The response to a request that is rejected by its request line.
+    fn reject_early(
+        &self,
+        request: &hyper::Request<Incoming>,
+        is_reserved: bool,
+    ) -> Option<Response<Body>> {
         let path = request.uri().path();
-        if is_spare && !is_about_health(path) {
+        if is_reserved && !is_about_health(path) {
             let text = "too many connections";
-            return Some(Problem::new(Reason::TooManyRequests, text).into_response());
+            return Some(Problem::new(ProblemCode::TooManyRequests, text).into_response());
         }
-        overload::refuse(&self.app, request.method(), path)
+        overload::reject_early(&self.app, request.method(), path)
     }
 
-    async fn answer(&self, request: Request) -> Response<Body> {
+    async fn route(&self, request: Request) -> Response<Body> {
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
     }
 
-    fn connection_builder(&self, is_spare: bool) -> http1::Builder {
+    fn connection_builder(&self, is_reserved: bool) -> http1::Builder {
         let http = &self.http;
         let timeout = Duration::from(http.header_timeout);
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(if is_spare { timeout.min(SPARE_TIMEOUT) } else { timeout })
-            .keep_alive(!is_spare)
-            .max_headers(http.headers)
-            .max_header_size(http.header_bytes)
+            .header_read_timeout(if is_reserved { timeout.min(RESERVED_TIMEOUT) } else { timeout })
+            .keep_alive(!is_reserved)
+            .max_headers(http.max_headers)
+            .max_header_size(http.max_header_bytes)
             .half_close(false);
         builder
     }
 }
 
-/// The next connection; none when there was trouble, after a moment of rest.
+/// Accepts a connection; after an error, none after a short pause.
 async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     match listener.accept().await {
         Ok((stream, peer)) => {
-            // Answers are written whole; waiting to fill a packet only makes them late.
+            // Responses are written at once; Nagle's algorithm would only delay them.
             let _ = stream.set_nodelay(true);
             Some((stream, peer))
         }
         Err(error) => {
-            tracing::warn!(%error, "a connection was not accepted");
-            rest().await;
+            tracing::warn!(%error, "cannot accept a connection");
+            pause_after_accept_error().await;
             None
         }
     }
 }
 
-/// Too many open files heal when connections end; asking at once would only burn time.
+/// Too many open files is the usual error; it lasts until connections end, so retrying at once
+/// would only burn CPU.
 #[expect(clippy::disallowed_methods, reason = "nothing tells when a file can be opened again")]
-async fn rest() {
+async fn pause_after_accept_error() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// Lets the process open as many files as the system allows it: every connection is one.
+/// Raises the limit of open files to the maximum that the system allows: every connection is a
+/// file.
 pub fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Without it fewer connections are served at a time; they are refused one by one.
+    // If it fails, the server accepts fewer connections.
     let _ = setrlimit(Resource::Nofile, limit);
 }

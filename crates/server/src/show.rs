@@ -1,4 +1,4 @@
-//! Instances as people see them: rows, definitions, views and incidents put together.
+//! Builds the wire form of instances from rows, definitions, views and incidents.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,16 @@ use meantime_kernel::open::{Key, Open};
 use meantime_kernel::store::{InstanceRow, Page, Phase};
 
 use crate::app::App;
-use crate::catalog::Entry;
+use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
-use crate::wire::{Ending, Incident, Instance, Scope, Status, Summary, Waiting};
+use crate::wire::{
+    Incident, Instance, InstanceStatus, InstanceSummary, OutcomeView, VariableScope, WaitingFor,
+};
 
-/// How many incidents and children one instance shows.
-const SHOWN: usize = 1_000;
+/// Maximum number of incidents that an instance shows.
+const MAX_INCIDENTS: usize = 1_000;
 
-/// An instance with its data. `input` is given when it is known already.
+/// An instance with its data. `input` saves reading it from the history.
 pub(crate) async fn instance(
     app: &App,
     row: &InstanceRow,
@@ -26,10 +28,10 @@ pub(crate) async fn instance(
 ) -> Result<Instance, Problem> {
     if let Some(damaged) = &row.meta.damaged {
         let summary = damaged_summary(app, row, damaged).await;
-        let variables = object(Json::null());
+        let variables = object_or_empty(Json::null());
         return Ok(Instance { summary, input: Json::null(), output: None, variables });
     }
-    let definition = app.catalog().get(row.definition).await?;
+    let definition = app.definitions().get(row.definition).await?;
     let view = view(&definition, row);
     let is_unreadable = is_unreadable(row, &view);
     let waiting = waiting(app, row, &view).await?;
@@ -37,56 +39,56 @@ pub(crate) async fn instance(
         Some(input) => input,
         None => input_of(app, row).await?,
     };
-    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
     let (output, variables) = match &ending {
         Some(ending) => (ending.output.clone(), ending.variables.clone()),
         None => (None, view.variables),
     };
-    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
-    summary.damaged = is_unreadable.then(undecodable);
-    Ok(Instance { summary, input, output, variables: object(variables) })
+    let mut summary = build_summary(app, row, &definition, waiting, ending).await?;
+    summary.damaged = is_unreadable.then(undecodable_message);
+    Ok(Instance { summary, input, output, variables: object_or_empty(variables) })
 }
 
 /// An instance as lists show it.
-pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Problem> {
+pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<InstanceSummary, Problem> {
     if let Some(damaged) = &row.meta.damaged {
         return Ok(damaged_summary(app, row, damaged).await);
     }
-    let definition = app.catalog().get(row.definition).await?;
+    let definition = app.definitions().get(row.definition).await?;
     let view = view(&definition, row);
     let waiting = waiting(app, row, &view).await?;
-    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
-    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
-    summary.damaged = is_unreadable(row, &view).then(undecodable);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
+    let mut summary = build_summary(app, row, &definition, waiting, ending).await?;
+    summary.damaged = is_unreadable(row, &view).then(undecodable_message);
     Ok(summary)
 }
 
-/// The row, unless it is damaged: for those who need all of it.
-pub(crate) fn whole(row: InstanceRow) -> Result<InstanceRow, Problem> {
+/// The row; a problem if it is damaged.
+pub(crate) fn require_undamaged(row: InstanceRow) -> Result<InstanceRow, Problem> {
     if row.meta.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
 }
 
-/// Whether a notation could read nothing of the state of an instance.
+/// Whether the notation could not decode the state.
 fn is_unreadable(row: &InstanceRow, view: &View) -> bool {
     let has_state = matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing);
     has_state && view.variables.is_null() && view.waiting.is_empty()
 }
 
-fn undecodable() -> String {
+fn undecodable_message() -> String {
     "its state cannot be decoded".to_owned()
 }
 
-/// What can be read of a damaged row. It must not keep the others of its list from being shown.
-async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary {
-    let definition = app.catalog().get(row.definition).await.ok();
+/// What can be read of a damaged row, so that it does not break the list that contains it.
+async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> InstanceSummary {
+    let definition = app.definitions().get(row.definition).await.ok();
     let (name, version, notation) = definition
         .map_or_else(Default::default, |it| (it.name.clone(), it.version, it.notation.clone()));
-    Summary {
+    InstanceSummary {
         id: row.id.to_string(),
         definition: name,
         version,
         notation,
-        status: Status::from(row.phase),
+        status: InstanceStatus::from(row.phase),
         error: None,
         reason: None,
         waiting_for: Vec::new(),
@@ -101,20 +103,20 @@ async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary
     }
 }
 
-async fn of_parts(
+async fn build_summary(
     app: &App,
     row: &InstanceRow,
-    definition: &Entry,
-    waiting_for: Vec<Waiting>,
-    ending: Option<Ending>,
-) -> Result<Summary, Problem> {
+    definition: &CachedDefinition,
+    waiting_for: Vec<WaitingFor>,
+    ending: Option<OutcomeView>,
+) -> Result<InstanceSummary, Problem> {
     let (error, reason) = ending.map_or((None, None), |ending| (ending.error, ending.reason));
-    Ok(Summary {
+    Ok(InstanceSummary {
         id: row.id.to_string(),
         definition: definition.name.clone(),
         version: definition.version,
         notation: definition.notation.clone(),
-        status: Status::from(row.phase),
+        status: InstanceStatus::from(row.phase),
         error,
         reason,
         waiting_for,
@@ -129,33 +131,33 @@ async fn of_parts(
     })
 }
 
-/// The scopes of an instance that runs.
-pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<Scope>, Problem> {
+/// The scopes of a running instance.
+pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<VariableScope>, Problem> {
     if !matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing) {
         return Ok(Vec::new());
     }
-    let definition = app.catalog().get(row.definition).await?;
-    let scopes = definition.runs().map(|(notation, it)| notation.scopes(it, &row.state));
-    let show = |scope: ScopeView| Scope {
+    let definition = app.definitions().get(row.definition).await?;
+    let scopes = definition.compiled().map(|(notation, it)| notation.scopes(it, &row.state));
+    let show = |scope: ScopeView| VariableScope {
         id: scope.id,
         parent: scope.parent,
         element: scope.element,
-        variables: object(scope.variables),
+        variables: object_or_empty(scope.variables),
     };
     Ok(scopes.unwrap_or_default().into_iter().map(show).collect())
 }
 
-/// What the notation of an instance says of it.
-pub(crate) fn view(definition: &Entry, row: &InstanceRow) -> View {
+/// The view of the notation on an instance.
+pub(crate) fn view(definition: &CachedDefinition, row: &InstanceRow) -> View {
     match row.phase {
-        // Before its first turn the state is its start; what is over waits for nothing.
+        // Before the first turn the state holds the start command; an ended instance has no view.
         Phase::Starting | Phase::Completed | Phase::Failed | Phase::Cancelled => View::default(),
         Phase::Running | Phase::Yielding | Phase::Closing => definition.inspect(&row.state),
     }
 }
 
 /// What an instance waits for.
-async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waiting>, Problem> {
+async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<WaitingFor>, Problem> {
     let has_children = view.waiting.iter().any(|it| it.kind == Kind::Child);
     let children: BTreeMap<EffectKey, String> = if has_children {
         let children = app.store().children(row.id).await?;
@@ -163,7 +165,7 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
     } else {
         BTreeMap::new()
     };
-    let show = |it: &meantime_core::Waiting| Waiting {
+    let show = |it: &meantime_core::Waiting| WaitingFor {
         kind: it.kind.into(),
         id: match (it.key, it.kind) {
             (Some(key), Kind::Task | Kind::UserTask) => TaskId(key).to_string(),
@@ -185,7 +187,7 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
     Ok(view.waiting.iter().map(show).collect())
 }
 
-/// When a timer is due, or when a step times out: at the deadline, if less is left (D3).
+/// When a timer is due, or a step times out; a step at the latest at the deadline (D3).
 fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
     let due_at = open.timers.get(&key)?.due_at;
     let deadline = open.deadline().filter(|_| kind == Kind::Step);
@@ -193,7 +195,7 @@ fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
 }
 
 async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
-    // That rows of it are damaged is not in its count.
+    // The incident of a damaged row is not included in the count.
     if row.meta.incidents == 0 && !app.kernel().damaged().borrow().contains_key(&row.id) {
         return Ok(Vec::new());
     }
@@ -201,11 +203,11 @@ async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Proble
 }
 
 async fn open_incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
-    let rows = app.store().incidents(Some(row.id), Page::first(SHOWN)).await?;
+    let rows = app.store().incidents(Some(row.id), Page::first(MAX_INCIDENTS)).await?;
     Ok(rows.iter().map(Incident::from).collect())
 }
 
-/// What an instance was started with: in its state before the first turn, in its history after.
+/// The input of an instance: in its state before the first turn, in its history afterwards.
 async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
     if row.phase == Phase::Starting {
         return Ok(row.start().map(|start| start.input).unwrap_or_default());
@@ -219,7 +221,7 @@ async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
     Ok(input.unwrap_or_default())
 }
 
-/// Variables are an object, also when there are none.
-fn object(variables: Json) -> Json {
+/// Variables as an object, also if there are none.
+fn object_or_empty(variables: Json) -> Json {
     if variables.is_null() { Json::object([]) } else { variables }
 }

@@ -1,13 +1,13 @@
-//! TLS for those who connect: certificates from files, and who presents one of their own.
+//! TLS of inbound connections: certificates from files, and client certificates.
 //!
 //! ```text
 //!   connection ─► have the files changed? ── yes ─► read them ─► good: used from now on
-//!                          │ no                        └─► bad: a warning, and nothing changes
+//!                          │ no                        └─► bad: a warning, the old ones stay
 //!                          └─► handshake ─► HTTP, with the certificate of the client, if any
 //! ```
 //!
-//! The files are looked at when somebody connects: nothing runs meanwhile, and a connection that
-//! is open keeps what it began with.
+//! The files are checked at every handshake, so that nothing has to poll; open connections keep
+//! their certificate.
 
 use std::fmt::Write as _;
 use std::io;
@@ -26,50 +26,50 @@ use tokio_rustls::server::TlsStream;
 
 use crate::settings::{ClientCertificates, TlsSettings};
 
-/// Why there is no TLS.
+/// Why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// One of two settings is missing.
+    /// A required setting is missing.
     #[error("`tls.cert` and `tls.key` belong together, and `tls.client_ca` needs both")]
     Incomplete,
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error while reading it.
         #[source]
         source: pem::Error,
     },
-    /// A file holds nothing that is needed.
-    #[error("{}: there is no certificate in it", path.display())]
+    /// A file contains no certificate.
+    #[error("{}: the file contains no certificate", path.display())]
     Empty {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// They do not belong together, or cannot be used.
+    /// Certificate and key do not match, or rustls rejects them.
     #[error("{}: {source}", path.display())]
     Unusable {
         /// The certificate, or the authority of clients.
         path: PathBuf,
-        /// Why.
+        /// The error of rustls.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// Whether the files that settings name can be used.
+/// Checks that the configured files can be used.
 pub fn check_tls(settings: &TlsSettings) -> Result<(), TlsError> {
     Tls::load(settings).map(drop)
 }
 
-/// The certificate that a client has presented and that was verified: it was issued by the
-/// configured authority, it is valid now, and the client has its key.
+/// A verified client certificate: issued by the configured authority, valid now, and the client has
+/// its key.
 #[derive(Debug, Clone)]
-pub(crate) struct ClientCertificate(Arc<Shown>);
+pub(crate) struct ClientCertificate(Arc<CertificateInfo>);
 
 #[derive(Debug)]
-struct Shown {
+struct CertificateInfo {
     certificate: CertificateDer<'static>,
     fingerprint: String,
 }
@@ -83,7 +83,7 @@ impl ClientCertificate {
             hex
         });
         let certificate = certificate.clone().into_owned();
-        Self(Arc::new(Shown { certificate, fingerprint }))
+        Self(Arc::new(CertificateInfo { certificate, fingerprint }))
     }
 
     /// SHA-256 of the certificate, in hex.
@@ -98,52 +98,52 @@ impl ClientCertificate {
     }
 }
 
-/// Certificates as they are now.
+/// The certificates, reloaded when their files change.
 pub(crate) struct Tls {
-    files: Files,
-    loaded: Mutex<Loaded>,
+    files: TlsFiles,
+    loaded: Mutex<LoadedTls>,
 }
 
 #[derive(Debug)]
-struct Files {
+struct TlsFiles {
     cert: PathBuf,
     key: PathBuf,
     clients: Option<(PathBuf, ClientCertificates)>,
 }
 
-struct Loaded {
+struct LoadedTls {
     config: Arc<ServerConfig>,
-    stamps: Vec<Stamp>,
+    stamps: Vec<FileStamp>,
 }
 
-/// What changes when a file does: its number, its size and when it was written.
+/// Changes when a file changes: inode, size and modification time.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp(Option<(u64, u64, i64, i64)>);
+struct FileStamp(Option<(u64, u64, i64, i64)>);
 
 impl Tls {
-    /// Reads the files that settings name; none when they name none.
+    /// Reads the configured files; none if TLS is not configured.
     pub(crate) fn load(settings: &TlsSettings) -> Result<Option<Self>, TlsError> {
         let TlsSettings { cert, key, client_ca, clients, .. } = settings;
         let files = match (cert, key) {
             (Some(cert), Some(key)) => {
                 let clients = client_ca.clone().map(|path| (path, *clients));
-                Files { cert: cert.clone(), key: key.clone(), clients }
+                TlsFiles { cert: cert.clone(), key: key.clone(), clients }
             }
             (None, None) if client_ca.is_none() => return Ok(None),
             _ => return Err(TlsError::Incomplete),
         };
         let stamps = files.stamps();
         let config = files.read()?;
-        Ok(Some(Self { files, loaded: Mutex::new(Loaded { config, stamps }) }))
+        Ok(Some(Self { files, loaded: Mutex::new(LoadedTls { config, stamps }) }))
     }
 
-    /// Speaks TLS on a connection, with the files as they are now.
+    /// Performs the TLS handshake with the current certificates.
     pub(crate) async fn accept(
         self: &Arc<Self>,
         stream: TcpStream,
     ) -> io::Result<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
         let tls = self.clone();
-        // A file may be on a slow disk.
+        // File access may block, so not on the reactor.
         let config = tokio::task::spawn_blocking(move || tls.current()).await;
         let config = config.map_err(io::Error::other)?;
         let stream = TlsAcceptor::from(config).accept(stream).await?;
@@ -152,31 +152,31 @@ impl Tls {
         Ok((stream, shown))
     }
 
-    /// What the files hold now, or held when they were last good.
+    /// The configuration from the files, or the last valid one.
     fn current(&self) -> Arc<ServerConfig> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = self.files.stamps();
         if stamps != loaded.stamps {
             match self.files.read() {
                 Ok(config) => {
-                    tracing::info!(cert = %self.files.cert.display(), "certificates were read again");
+                    tracing::info!(cert = %self.files.cert.display(), "certificates reloaded");
                     loaded.config = config;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "certificates have changed and cannot be used");
+                    tracing::warn!(%error, "the new certificates cannot be used; the old ones stay");
                 }
             }
-            // What could not be used is not tried again until it has changed.
+            // Invalid files are not read again until they change.
             loaded.stamps = stamps;
         }
         loaded.config.clone()
     }
 }
 
-impl Files {
-    fn stamps(&self) -> Vec<Stamp> {
+impl TlsFiles {
+    fn stamps(&self) -> Vec<FileStamp> {
         let clients = self.clients.as_ref().map(|(path, _)| path);
-        [&self.cert, &self.key].into_iter().chain(clients).map(|path| Stamp::of(path)).collect()
+        [&self.cert, &self.key].into_iter().chain(clients).map(|path| FileStamp::of(path)).collect()
     }
 
     fn read(&self) -> Result<Arc<ServerConfig>, TlsError> {
@@ -214,13 +214,13 @@ impl Files {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let trouble = |source| TlsError::File { path: path.to_owned(), source };
-    let found = CertificateDer::pem_file_iter(path).map_err(trouble)?;
-    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(trouble)?;
+    let file_error = |source| TlsError::File { path: path.to_owned(), source };
+    let found = CertificateDer::pem_file_iter(path).map_err(file_error)?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(file_error)?;
     if found.is_empty() { Err(TlsError::Empty { path: path.to_owned() }) } else { Ok(found) }
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(path: &Path) -> Self {
         let found = path.metadata().ok();
         Self(found.map(|it| (it.ino(), it.len(), it.mtime(), it.mtime_nsec())))

@@ -17,7 +17,7 @@ use http_body_util::BodyExt as _;
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_core::Timestamp;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use meantime_sim::probe::Probe;
 use tower::ServiceExt as _;
 
@@ -96,11 +96,11 @@ impl Stage {
         let mut settings = Settings::default();
         settings.clock.is_virtual = true;
         settings.clock.start = Timestamp::parse("2026-01-01T00:00:00Z").ok();
-        settings.clock.firings = 1_000;
+        settings.clock.max_firings = 1_000;
         let notations = notations().with("probe", Arc::new(Probe));
-        let formats = Formats::default().with("probe", &["text/x-probe"]);
+        let formats = SourceFormats::default().with("probe", &["text/x-probe"]);
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::on(store, settings, notations, formats).await;
+        let engine = Engine::start_on(store, settings, notations, formats).await;
         let app = App::new(&engine.expect("the engine starts"));
         Self { router: app.router(), names: Names::default() }
     }

@@ -12,8 +12,8 @@ use http_body_util::BodyExt as _;
 use meantime_core::{Source, Timestamp};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
-    ApiKey, App, Engine, Formats, NewKey, ProfileSettings, Role, Settings, document_text, new_key,
-    notations, outside_paths,
+    ApiKey, App, Engine, NewKey, ProfileSettings, Role, Settings, SourceFormats, document_text,
+    new_key, notations, unlisted_paths,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::postgres::cluster::{Database, database};
@@ -32,69 +32,69 @@ const ROLES: [(Role, &str); 5] = [
 /// may use it. An operation or path without a line here fails the test, and so does a line without
 /// either. `public` belongs to the surface of journeys: anybody may use it on what is public.
 const CASES: &str = "
-deploy                  deployer admin
-list_definitions        viewer operator deployer admin
-latest_definition       viewer operator deployer admin
-definition_versions     viewer operator deployer admin
-definition_source       viewer operator deployer admin
-definition_graph        viewer operator deployer admin
-latest_graph            viewer operator deployer admin
-undeploy                deployer admin
-start                   operator admin
-list_instances          viewer operator deployer admin
-get_instance            viewer operator deployer admin
-get_result              viewer operator deployer admin
-set_variables           operator admin
-list_scopes             viewer operator deployer admin
-set_scope_variables     operator admin
-history                 viewer operator deployer admin
-timeline                viewer operator deployer admin
-cancel                  operator admin
-start_journey           operator admin public
-list_journeys           viewer operator deployer admin
-journey_status          viewer operator deployer admin public
-journey_result          viewer operator deployer admin public
-submit_step             operator admin public
-cancel_journey          operator admin public
-call_api                operator admin public
-signal                  operator admin
-publish                 operator admin
-broadcast               operator admin
-claim                   operator worker admin
-complete                operator worker admin
-fail                    operator worker admin
-extend                  operator worker admin
-complete_many           operator worker admin
-list_tasks              viewer operator deployer admin
-get_task                viewer operator deployer admin
-assign                  operator admin
-unassign                operator admin
-list_timers             viewer operator deployer admin
-get_timer               viewer operator deployer admin
-move_timer              operator admin
-fire_timer              operator admin
-freeze_timer            operator admin
-release_timer           operator admin
-create_schedule         operator admin
-list_schedules          viewer operator deployer admin
-get_schedule            viewer operator deployer admin
-change_schedule         operator admin
-delete_schedule         operator admin
-pause_schedule          operator admin
-resume_schedule         operator admin
-trigger_schedule        operator admin
-backfill_schedule       operator admin
-next_slots              viewer operator deployer admin
-occurrences             viewer operator deployer admin
-forecast                viewer operator deployer admin
-why                     viewer operator deployer admin
-list_incidents          viewer operator deployer admin
-retry_incident          operator admin
-resolve_incident        operator admin
-events                  viewer operator deployer admin
-get_clock               viewer operator deployer admin
-advance_clock           admin
-resume                  admin
+deployDefinitions             deployer admin
+listDefinitions               viewer operator deployer admin
+getDefinition                 viewer operator deployer admin
+listDefinitionVersions        viewer operator deployer admin
+getDefinitionVersionSource    viewer operator deployer admin
+getDefinitionVersionGraph     viewer operator deployer admin
+getDefinitionGraph            viewer operator deployer admin
+undeployDefinitionVersion     deployer admin
+startInstance                 operator admin
+listInstances                 viewer operator deployer admin
+getInstance                   viewer operator deployer admin
+getInstanceResult             viewer operator deployer admin
+setInstanceVariables          operator admin
+listInstanceScopes            viewer operator deployer admin
+setInstanceScopeVariables     operator admin
+getInstanceHistory            viewer operator deployer admin
+getInstanceTimeline           viewer operator deployer admin
+cancelInstance                operator admin
+startJourney                  operator admin public
+listJourneys                  viewer operator deployer admin
+getJourney                    viewer operator deployer admin public
+getJourneyResult              viewer operator deployer admin public
+submitJourneyStep             operator admin public
+cancelJourney                 operator admin public
+callApi                       operator admin public
+signalInstance                operator admin
+publishMessage                operator admin
+broadcastSignal               operator admin
+claimTasks                    operator worker admin
+completeTask                  operator worker admin
+failTask                      operator worker admin
+extendTaskLease               operator worker admin
+completeTasks                 operator worker admin
+listTasks                     viewer operator deployer admin
+getTask                       viewer operator deployer admin
+assignTask                    operator admin
+unassignTask                  operator admin
+listTimers                    viewer operator deployer admin
+getTimer                      viewer operator deployer admin
+moveTimer                     operator admin
+fireTimer                     operator admin
+freezeTimer                   operator admin
+releaseTimer                  operator admin
+createSchedule                operator admin
+listSchedules                 viewer operator deployer admin
+getSchedule                   viewer operator deployer admin
+updateSchedule                operator admin
+deleteSchedule                operator admin
+pauseSchedule                 operator admin
+resumeSchedule                operator admin
+triggerSchedule               operator admin
+backfillSchedule              operator admin
+listNextOccurrences           viewer operator deployer admin
+listScheduleOccurrences       viewer operator deployer admin
+getForecast                   viewer operator deployer admin
+explain                       viewer operator deployer admin
+listIncidents                 viewer operator deployer admin
+retryIncident                 operator admin
+resolveIncident               operator admin
+streamEvents                  viewer operator deployer admin
+getClock                      viewer operator deployer admin
+advanceClock                  admin
+resumeEngine                  admin
 /                       everybody
 /healthz                everybody
 /readyz                 everybody
@@ -207,7 +207,8 @@ struct Stage {
 
 impl Stage {
     async fn new(store: Arc<dyn Store>, settings: &Settings) -> Self {
-        let engine = Engine::on(store, settings.clone(), notations(), Formats::default()).await;
+        let engine =
+            Engine::start_on(store, settings.clone(), notations(), SourceFormats::default()).await;
         let engine = engine.expect("the engine starts");
         let router = App::new(&engine).router();
         Self { engine, router }
@@ -284,7 +285,7 @@ fn operations() -> Vec<(String, String, String)> {
             all.push((id, method.to_uppercase(), path.clone()));
         }
     }
-    for path in outside_paths() {
+    for path in unlisted_paths() {
         let method = if path.contains('*') { "POST" } else { "GET" };
         all.push((path.clone(), method.to_owned(), path));
     }
@@ -458,7 +459,7 @@ async fn anybody_reaches_what_is_public_and_nothing_else() {
                 }
                 for subject in ["open", "guarded", "private", "unknown"] {
                     let Some(uri) = of(path, subject, &ids) else { continue };
-                    if id == "cancel_journey" && subject == "open" {
+                    if id == "cancelJourney" && subject == "open" {
                         // It would be over for the others.
                         continue;
                     }
@@ -494,7 +495,7 @@ async fn check(
 ) {
     let is_instance = uri.contains("/in_");
     let is_read = method == "GET";
-    let is_cancel = id == "cancel_journey";
+    let is_cancel = id == "cancelJourney";
     let is_admitted = |status: StatusCode| !matches!(status.as_u16(), 401 | 403 | 404);
     // Whoever only has something for the journey, or nothing.
     for header in [None, Some("Bearer eyJhbGciOiJub25lIn0.e30."), Some("Bearer mt_0_0")] {

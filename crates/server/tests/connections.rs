@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use meantime_kernel::store::{BoxFuture, Fetched, Layer, MemoryStore, Plan, Store, UnitResult};
-use meantime_server::{App, Engine, Formats, Settings, notations, serve};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,7 +32,7 @@ async fn start_empty(change: impl FnOnce(&mut Settings)) -> Server {
 async fn start_on(store: Arc<dyn Store>, change: impl FnOnce(&mut Settings)) -> Server {
     let mut settings = Settings { listen: ([127, 0, 0, 1], 0).into(), ..Settings::default() };
     change(&mut settings);
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let serving = serve(app).await.expect("it listens");
     let address = serving.address().expect("an address");
@@ -209,7 +209,7 @@ async fn beyond_its_limits_a_server_says_when_to_come_back() {
         }
         (status, hint.unwrap_or_default())
     };
-    let (status, hint) = second(|settings| settings.http.requests = 0).await;
+    let (status, hint) = second(|settings| settings.http.max_requests = 0).await;
     assert!(status.contains(" 503 ") && hint == "1", "{status} {hint}");
     let (status, hint) = second(|settings| {
         settings.rate.requests_per_second = 1;
@@ -223,7 +223,7 @@ async fn beyond_its_limits_a_server_says_when_to_come_back() {
 async fn with_a_journey_that_waits(requests: usize) -> (Server, TcpListener) {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let server = start_empty(|settings| {
-        settings.http.requests = requests;
+        settings.http.max_requests = requests;
         settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
         settings.egress.ports = Vec::new();
     })
@@ -250,12 +250,12 @@ async fn a_start_that_waits_takes_no_place_from_others() {
     let mut another = Connection::open(server.address).await;
     another.write("POST", "/journeys/x/start", "application/json", "{}").await;
     let _called = silent.accept().await.expect("another call");
-    assert_eq!(server.metric("meantime_callers").await, 2);
+    assert_eq!(server.metric("meantime_waiters").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_comes_slowly_takes_no_place_from_others() {
-    let server = start_empty(|settings| settings.http.requests = 1).await;
+    let server = start_empty(|settings| settings.http.max_requests = 1).await;
     let mut slow = Connection::open(server.address).await;
     slow.raw(
         b"POST /api/v1/instances HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
@@ -273,7 +273,7 @@ async fn a_body_that_comes_slowly_takes_no_place_from_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_needs_a_place_but_health_and_metrics_have_their_own() {
-    let server = start_empty(|settings| settings.http.requests = 0).await;
+    let server = start_empty(|settings| settings.http.max_requests = 0).await;
     for path in ["/instances", "/timers", "/events", "/tasks"] {
         let (status, problem) = server.get(path).await;
         assert_eq!((status, &problem["code"]), (503, &json!("too_many_requests")), "{path}");
@@ -288,7 +288,7 @@ async fn everything_needs_a_place_but_health_and_metrics_have_their_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn so_many_wait_and_no_more() {
-    let server = start_empty(|settings| settings.http.waiting = 2).await;
+    let server = start_empty(|settings| settings.http.max_waiting = 2).await;
     let mut worker = Connection::open(server.address).await;
     worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
     while server.metric("meantime_waiting_claims").await < 1 {}
@@ -318,7 +318,7 @@ async fn so_many_wait_and_no_more() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_address_has_so_many_connections_and_may_still_ask_how_the_server_stands() {
-    let server = start_empty(|settings| settings.http.connections_per_address = 2).await;
+    let server = start_empty(|settings| settings.http.max_connections_per_address = 2).await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut connection = Connection::open(server.address).await;
@@ -367,7 +367,7 @@ async fn while_the_engine_is_behind_starts_are_refused_by_their_head() {
     let mut started = Vec::new();
     let body = json!({ "definition": "f" }).to_string();
     // Nothing is committed: starts wait, and after some time more of them are refused.
-    while server.metric("meantime_overloaded_total").await == 0 {
+    while server.metric("meantime_commands_rejected_total").await == 0 {
         let mut start = Connection::open(server.address).await;
         start.write("POST", "/instances", "application/json", &body).await;
         started.push(start);
@@ -467,7 +467,7 @@ async fn a_thousand_slow_connections_stop_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_comes_too_slowly_or_with_too_long_a_head_is_refused() {
     let server = start_empty(|settings| {
-        settings.http.header_bytes = 8_192;
+        settings.http.max_header_bytes = 8_192;
         settings.http.body_timeout = meantime_server::Period::seconds(0);
     })
     .await;
@@ -485,7 +485,7 @@ async fn what_comes_too_slowly_or_with_too_long_a_head_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_beyond_its_limit_is_refused() {
-    let server = start(|settings| settings.http.body_bytes = 1_000).await;
+    let server = start(|settings| settings.http.max_body_bytes = 1_000).await;
     let body = json!({ "definition": "work", "input": "x".repeat(2_000) });
     let (status, problem) = server.post("/instances", &body).await;
     assert_eq!((status, &problem["code"]), (413, &json!("too_large")));
@@ -495,7 +495,7 @@ async fn a_body_beyond_its_limit_is_refused() {
 async fn other_machines_are_not_served_without_credentials() {
     let settings = Settings { listen: ([0, 0, 0, 0], 0).into(), ..Settings::default() };
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let Err(error) = serve(app).await else { panic!("it listens") };
     assert!(error.to_string().contains("--insecure"), "{error}");

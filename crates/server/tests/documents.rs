@@ -20,7 +20,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use proptest::test_runner::{Config, TestRunner};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -71,7 +71,7 @@ impl Stage {
         settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
         settings.egress.ports = Vec::new();
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+        let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
         let router = App::new(&engine.expect("the engine starts")).router();
         let stage = Self { router, answer };
         for (kind, name, text) in definitions(&base) {

@@ -19,7 +19,7 @@ use hyper_util::rt::TokioIo;
 use meantime_core::Json;
 use meantime_kernel::command::{Command, Reply, StartCommand, Wait};
 use meantime_kernel::store::{MemoryStore, Phase};
-use meantime_server::{Engine, Formats, Settings, notations};
+use meantime_server::{Engine, Settings, SourceFormats, notations};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -65,7 +65,7 @@ async fn engine(allow: &[&str]) -> Engine {
     settings.egress.allow = allow.iter().map(|it| (*it).to_owned()).collect();
     settings.egress.ports = Vec::new();
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let text = "try { return await Http.request(Inputs) } catch (e) { return e.code }";
     let source = meantime_core::Source {

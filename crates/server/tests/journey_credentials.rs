@@ -19,8 +19,8 @@ use meantime_core::Source;
 use meantime_kernel::random::{Entropy as _, SeededEntropy};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
-    ApiKey, App, Engine, Formats, JwtSettings, NewKey, Period, ProfileSettings, Role, Settings,
-    new_key, notations,
+    ApiKey, App, Engine, JwtSettings, NewKey, Period, ProfileSettings, Role, Settings,
+    SourceFormats, new_key, notations,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::postgres::cluster::{Database, database};
@@ -115,7 +115,8 @@ fn key_profile(key: &NewKey) -> ProfileSettings {
 
 /// A process that serves a store.
 async fn process(store: Arc<dyn Store>, settings: &Settings) -> (Engine, Router) {
-    let engine = Engine::on(store, settings.clone(), notations(), Formats::default()).await;
+    let engine =
+        Engine::start_on(store, settings.clone(), notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let router = App::new(&engine).router();
     (engine, router)

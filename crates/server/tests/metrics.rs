@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use tower::ServiceExt as _;
 
 const PAGE: &str = include_str!("../../../docs/operate/metrics.md");
@@ -23,7 +23,8 @@ async fn get(app: &App, path: &str) -> String {
 #[tokio::test]
 async fn what_is_counted_is_what_is_documented() {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, Settings::default(), notations(), Formats::default()).await;
+    let engine =
+        Engine::start_on(store, Settings::default(), notations(), SourceFormats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     get(&app, "/api/v1/instances").await;
     let text = get(&app, "/metrics").await;

@@ -32,6 +32,11 @@ fn every_operation_is_named_once_and_says_who_may_use_it_and_how_it_refuses() {
     for (place, operation) in operations(&document) {
         let name = operation["operationId"].as_str().unwrap_or_default();
         assert!(names.insert(name.to_owned()), "{place}: another operation is named {name:?}");
+        // A verb and a resource in camelCase; `explain` takes any resource.
+        let is_camel = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric());
+        let has_resource = name.contains(|c: char| c.is_ascii_uppercase());
+        assert!(is_camel && (has_resource || name == "explain"), "{place}: {name:?}");
         assert!(operation["x-required-permission"].is_string(), "{place} needs no permission");
         assert!(operation["summary"].is_string(), "{place} says nothing");
         let refused = &operation["responses"]["default"]["content"]["application/problem+json"];

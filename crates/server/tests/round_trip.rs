@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use tower::ServiceExt as _;
 
 const AWKWARD: &str = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<!-- kept -->\r\n\
@@ -34,7 +34,8 @@ const TIMERS: [&str; 3] = [
 
 async fn router() -> Router {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, Settings::default(), notations(), Formats::default()).await;
+    let engine =
+        Engine::start_on(store, Settings::default(), notations(), SourceFormats::default()).await;
     App::new(&engine.expect("the engine starts")).router()
 }
 

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use meantime_kernel::driver::StoreHealth;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use meantime_store::postgres::PostgresStore;
 use meantime_store::postgres::cluster::{Cluster, Durability, database_at};
 use tower::ServiceExt as _;
@@ -30,7 +30,12 @@ async fn while_the_database_is_away_everybody_is_told_to_come_again() {
     let mut cluster = Cluster::start(Durability::None).expect("PostgreSQL");
     let database = database_at(cluster.address()).expect("a database");
     let store = PostgresStore::open(database.options()).await.expect("the store opens");
-    let engine = Engine::on(Arc::new(store), Settings::default(), notations(), Formats::default());
+    let engine = Engine::start_on(
+        Arc::new(store),
+        Settings::default(),
+        notations(),
+        SourceFormats::default(),
+    );
     let engine = engine.await.expect("the engine starts");
     let router = App::new(&engine).router();
     let ready = ask(&router, "GET", "/readyz", "").await;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use meantime_kernel::store::MemoryStore;
 use meantime_server::{
-    App, ClientCertificates, Engine, Formats, Serving, Settings, check_tls, notations, serve,
+    App, BoundServer, ClientCertificates, Engine, Settings, SourceFormats, check_tls, notations,
+    serve,
 };
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
@@ -84,9 +85,9 @@ async fn stage(clients: Option<ClientCertificates>) -> (Stage, Issued) {
     (Stage { directory, authority, address }, issued)
 }
 
-async fn listen(settings: Settings) -> Serving {
+async fn listen(settings: Settings) -> BoundServer {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     serve(App::new(&engine.expect("the engine starts"))).await.expect("it listens")
 }
 
@@ -219,7 +220,7 @@ fn settings_that_make_no_sense_are_refused() {
     tls.client_ca = of("none.pem");
     assert!(check_tls(&tls).unwrap_err().to_string().contains("none.pem"));
     tls.client_ca = of("key.pem");
-    assert!(check_tls(&tls).unwrap_err().to_string().contains("no certificate in it"));
+    assert!(check_tls(&tls).unwrap_err().to_string().contains("contains no certificate"));
     tls.client_ca = None;
     put(directory.path(), "key.pem", &KeyPair::generate().expect("a key").serialize_pem());
     assert!(check_tls(&tls).unwrap_err().to_string().contains("cert.pem"));

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 
 #: As large as the real server's.
-BODY_BYTES = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 
 #: An answer that never comes: the connection is closed instead.
 DROPPED = (0, None)
@@ -33,7 +33,7 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, Any, dict[str, str]]] = []
-        self.body_bytes = BODY_BYTES
+        self.max_body_bytes = MAX_BODY_BYTES
         self._answers: dict[str, Callable[[Any], Any]] = {}
         self._changed = threading.Condition()
         fake = self
@@ -47,7 +47,7 @@ class FakeServer:
                 kind = self.headers.get("content-type", "")
                 body = json.loads(text) if text and "json" in kind else text.decode() or None
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                if length > fake.body_bytes:
+                if length > fake.max_body_bytes:
                     status, answer, *more = 413, {"code": "too_large"}
                 else:
                     status, answer, *more = fake.take(self.command, self.path, body, headers)

@@ -102,7 +102,7 @@ class Results(WorkerCase):
         self.assertEqual((failure["error"]["code"], failure["retryable"]), ("MUCH", False))
 
     def test_a_server_with_a_lower_limit_gets_smaller_reports(self):
-        self.server.body_bytes = 300_000
+        self.server.max_body_bytes = 300_000
         together = threading.Barrier(6)
 
         def work(number):

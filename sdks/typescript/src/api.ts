@@ -14,7 +14,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Calls an API. APIs with a `route` answer there as well. */
-        post: operations["call_api"];
+        post: operations["callApi"];
         delete?: never;
         options?: never;
         head?: never;
@@ -28,8 +28,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the virtual clock stands. */
-        get: operations["get_clock"];
+        /** Returns the time of the virtual clock. */
+        get: operations["getClock"];
         put?: never;
         post?: never;
         delete?: never;
@@ -48,10 +48,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Moves the virtual clock from due instant to due instant. Everything that falls due has run and
-         *     is committed when this answers.
+         * Advances the virtual clock from due instant to due instant. When this answers, everything that
+         *     was due has run and is committed.
          */
-        post: operations["advance_clock"];
+        post: operations["advanceClock"];
         delete?: never;
         options?: never;
         head?: never;
@@ -65,15 +65,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The latest version of every definition, by name. */
-        get: operations["list_definitions"];
+        /** Lists the latest version of every definition, by name. */
+        get: operations["listDefinitions"];
         put?: never;
         /**
          * Deploys the definitions of a source, all or nothing. Identical content is the same version.
-         *     Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
-         *     part for each file.
+         *     Send files that the source refers to as `multipart/form-data`: the part `source`, and one part
+         *     for each file.
          */
-        post: operations["deploy"];
+        post: operations["deployDefinitions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -87,8 +87,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The latest version of a definition. */
-        get: operations["latest_definition"];
+        /** Returns the latest version of a definition. */
+        get: operations["getDefinition"];
         put?: never;
         post?: never;
         delete?: never;
@@ -104,8 +104,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nodes and edges of the latest version, for drawing. */
-        get: operations["latest_graph"];
+        /** Returns nodes and edges of the latest version, for drawing. */
+        get: operations["getDefinitionGraph"];
         put?: never;
         post?: never;
         delete?: never;
@@ -121,8 +121,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All versions of a definition, latest first. */
-        get: operations["definition_versions"];
+        /** Lists all versions of a definition, latest first. */
+        get: operations["listDefinitionVersions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -141,8 +141,8 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Undeploys a version. Instances that run it go on. */
-        delete: operations["undeploy"];
+        /** Undeploys a version. Running instances continue. */
+        delete: operations["undeployDefinitionVersion"];
         options?: never;
         head?: never;
         patch?: never;
@@ -155,8 +155,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nodes and edges of a version, for drawing. */
-        get: operations["definition_graph"];
+        /** Returns nodes and edges of a version, for drawing. */
+        get: operations["getDefinitionVersionGraph"];
         put?: never;
         post?: never;
         delete?: never;
@@ -172,8 +172,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The source of a version, byte for byte. */
-        get: operations["definition_source"];
+        /** Returns the source of a version, byte for byte. */
+        get: operations["getDefinitionVersionSource"];
         put?: never;
         post?: never;
         delete?: never;
@@ -189,8 +189,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything that happens, as server-sent events: one event for each turn, resumable by its id. */
-        get: operations["events"];
+        /** Streams server-sent events: one for each turn of an instance, resumable by its id. */
+        get: operations["streamEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -206,8 +206,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything that will fire in a window: timers, deadlines, and schedules expanded. */
-        get: operations["forecast"];
+        /** Returns everything that will fire in a time window: timers, deadlines and schedule occurrences. */
+        get: operations["getForecast"];
         put?: never;
         post?: never;
         delete?: never;
@@ -223,8 +223,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open incidents, oldest first. */
-        get: operations["list_incidents"];
+        /** Lists open incidents, oldest first. */
+        get: operations["listIncidents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -242,8 +242,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Completes what the incident stopped with variables; without them it is tried once more. */
-        post: operations["resolve_incident"];
+        /** Completes what the incident stopped with variables; without variables it is retried. */
+        post: operations["resolveIncident"];
         delete?: never;
         options?: never;
         head?: never;
@@ -259,8 +259,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tries what the incident stopped once more, with current variables and fresh attempts. */
-        post: operations["retry_incident"];
+        /** Retries what the incident stopped, with current variables and fresh attempts. */
+        post: operations["retryIncident"];
         delete?: never;
         options?: never;
         head?: never;
@@ -274,11 +274,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Instances, newest first. */
-        get: operations["list_instances"];
+        /** Lists instances, newest first. */
+        get: operations["listInstances"];
         put?: never;
         /** Starts an instance. */
-        post: operations["start"];
+        post: operations["startInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -292,8 +292,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An instance with its data. */
-        get: operations["get_instance"];
+        /** Returns an instance with its data. */
+        get: operations["getInstance"];
         put?: never;
         post?: never;
         delete?: never;
@@ -311,8 +311,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends an instance. Cancelling what is over changes nothing. */
-        post: operations["cancel"];
+        /** Cancels an instance. Idempotent: an instance that has ended stays as it is. */
+        post: operations["cancelInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -326,8 +326,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to an instance, oldest first. */
-        get: operations["history"];
+        /** Returns the history of an instance, oldest event first. */
+        get: operations["getInstanceHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -343,8 +343,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How an instance ended; waits for that, if asked to. */
-        get: operations["get_result"];
+        /** Returns the result of an instance; `wait` waits for its end. */
+        get: operations["getInstanceResult"];
         put?: never;
         post?: never;
         delete?: never;
@@ -360,8 +360,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The scopes of a running instance, outermost first, each with its own variables. */
-        get: operations["list_scopes"];
+        /** Lists the scopes of a running instance, outermost first, each with its own variables. */
+        get: operations["listInstanceScopes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -383,8 +383,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Corrects variables of one scope; recorded. */
-        patch: operations["set_scope_variables"];
+        /** Sets variables of one scope; recorded in the history. */
+        patch: operations["setInstanceScopeVariables"];
         trace?: never;
     };
     "/api/v1/instances/{id}/signals/{name}": {
@@ -396,8 +396,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends a signal to an instance. Signals that nobody waits for yet are kept in order. */
-        post: operations["signal"];
+        /**
+         * Sends a signal to an instance. Signals that the instance does not wait for yet are buffered in
+         *     order.
+         */
+        post: operations["signalInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -411,8 +414,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to an instance and what will, if nothing is changed. */
-        get: operations["timeline"];
+        /** Returns the history of an instance, followed by what its armed timers will do. */
+        get: operations["getInstanceTimeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -434,8 +437,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Corrects variables; recorded. */
-        patch: operations["set_variables"];
+        /** Sets variables of the root scope; recorded in the history. */
+        patch: operations["setInstanceVariables"];
         trace?: never;
     };
     "/api/v1/journeys": {
@@ -445,8 +448,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Journeys, newest first. Compensations of journeys are not among them. */
-        get: operations["list_journeys"];
+        /** Lists journeys, newest first, without compensations. */
+        get: operations["listJourneys"];
         put?: never;
         post?: never;
         delete?: never;
@@ -462,8 +465,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a journey stands. */
-        get: operations["journey_status"];
+        /** Returns the status of a journey. */
+        get: operations["getJourney"];
         put?: never;
         post?: never;
         delete?: never;
@@ -479,8 +482,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a journey ended; 409 while it goes on. */
-        get: operations["journey_result"];
+        /** Returns the outcome of a journey; 409 while it is running. */
+        get: operations["getJourneyResult"];
         put?: never;
         post?: never;
         delete?: never;
@@ -498,8 +501,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5). */
-        post: operations["cancel_journey"];
+        /** Cancels a journey. A journey that has ended or is compensating stays as it is (JC1, JR5). */
+        post: operations["cancelJourney"];
         delete?: never;
         options?: never;
         head?: never;
@@ -515,8 +518,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Submits to a step. The body is the payload itself. */
-        post: operations["submit_step"];
+        /** Submits a payload to a step. The body is the payload. */
+        post: operations["submitJourneyStep"];
         delete?: never;
         options?: never;
         head?: never;
@@ -532,8 +535,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Starts a journey. The body is its first context. */
-        post: operations["start_journey"];
+        /** Starts a journey. The body is its initial context. */
+        post: operations["startJourney"];
         delete?: never;
         options?: never;
         head?: never;
@@ -549,8 +552,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Publishes a message: to whoever waits for it, or to whom it starts, or kept for its time. */
-        post: operations["publish"];
+        /**
+         * Publishes a message. It is delivered to instances that wait for it, starts instances, or is
+         *     buffered for its time to live.
+         */
+        post: operations["publishMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -567,10 +573,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirms that a restored copy may act: overdue timers fire, tasks are handed out. Changes
-         *     nothing on an engine that is not paused.
+         * Resumes the engine of a restored store: overdue timers fire, tasks can be claimed. Does nothing
+         *     if the engine is not paused.
          */
-        post: operations["resume"];
+        post: operations["resumeEngine"];
         delete?: never;
         options?: never;
         head?: never;
@@ -584,11 +590,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schedules, newest first; completed ones stay listed until retention. */
-        get: operations["list_schedules"];
+        /** Lists schedules, newest first. Completed ones stay until retention deletes them. */
+        get: operations["listSchedules"];
         put?: never;
-        /** Makes a schedule. */
-        post: operations["create_schedule"];
+        /** Creates a schedule. */
+        post: operations["createSchedule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -602,16 +608,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One schedule. */
-        get: operations["get_schedule"];
+        /** Returns a schedule. */
+        get: operations["getSchedule"];
         put?: never;
         post?: never;
-        /** Ends a schedule. Runs that are going go on. */
-        delete: operations["delete_schedule"];
+        /** Deletes a schedule. Running instances continue. */
+        delete: operations["deleteSchedule"];
         options?: never;
         head?: never;
-        /** Changes a schedule from now on; the count of runs stays. Recorded, with what was there before. */
-        patch: operations["change_schedule"];
+        /** Updates a schedule from now on; the number of runs so far stays. Recorded with the old values. */
+        patch: operations["updateSchedule"];
         trace?: never;
     };
     "/api/v1/schedules/{id}/backfill": {
@@ -623,8 +629,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A run for every slot of a range that had none, also from before the schedule was made. */
-        post: operations["backfill_schedule"];
+        /** Starts a run for every occurrence of a range that had none, also before the schedule existed. */
+        post: operations["backfillSchedule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -639,10 +645,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * When the next slots will fire if nothing is changed: as many as runs are left, none while it is
-         *     paused or its timer is frozen.
+         * Lists when the next occurrences will fire if nothing changes: at most the runs that are left,
+         *     none while the schedule is paused or its timer is frozen.
          */
-        get: operations["next_slots"];
+        get: operations["listNextOccurrences"];
         put?: never;
         post?: never;
         delete?: never;
@@ -658,8 +664,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What became of slots, newest first. */
-        get: operations["occurrences"];
+        /** Lists the outcomes of occurrences, newest first. */
+        get: operations["listScheduleOccurrences"];
         put?: never;
         post?: never;
         delete?: never;
@@ -677,8 +683,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** No slots until it is resumed. */
-        post: operations["pause_schedule"];
+        /** Pauses a schedule: no occurrences until it is resumed. */
+        post: operations["pauseSchedule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -694,8 +700,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Slots again; what passed in between is missed, and treated as the policy says. */
-        post: operations["resume_schedule"];
+        /** Resumes a schedule; occurrences during the pause are missed, and the catch-up policy applies. */
+        post: operations["resumeSchedule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -711,8 +717,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** One run now. It counts as a run. */
-        post: operations["trigger_schedule"];
+        /** Starts a run now. It counts as a run. */
+        post: operations["triggerSchedule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -728,8 +734,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends a signal to everyone who waits for it now, and starts what it starts. */
-        post: operations["broadcast"];
+        /**
+         * Broadcasts a signal to all instances that wait for it now, and starts definitions that it
+         *     starts.
+         */
+        post: operations["broadcastSignal"];
         delete?: never;
         options?: never;
         head?: never;
@@ -743,8 +752,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tasks that are not over, and those that are over and nobody awaited. */
-        get: operations["list_tasks"];
+        /** Lists open tasks, and detached tasks that have ended. */
+        get: operations["listTasks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -762,8 +771,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Claims tasks; waits for some when there are none. */
-        post: operations["claim"];
+        /** Claims tasks; `waitMs` waits for some if there are none. */
+        post: operations["claimTasks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -779,8 +788,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Many reports at once. Each has a status of its own. */
-        post: operations["complete_many"];
+        /** Reports on several tasks. Each report has its own status. */
+        post: operations["completeTasks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -794,8 +803,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One task. */
-        get: operations["get_task"];
+        /** Returns a task. */
+        get: operations["getTask"];
         put?: never;
         post?: never;
         delete?: never;
@@ -813,8 +822,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives a user task to a person. */
-        post: operations["assign"];
+        /** Assigns a user task to a person. */
+        post: operations["assignTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -830,8 +839,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A task is done. */
-        post: operations["complete"];
+        /** Completes a task. */
+        post: operations["completeTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -847,8 +856,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A worker needs more time. */
-        post: operations["extend"];
+        /** Extends the lease of a task. */
+        post: operations["extendTaskLease"];
         delete?: never;
         options?: never;
         head?: never;
@@ -864,8 +873,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A task did not work. It is tried again, unless its attempts are used up or it says otherwise. */
-        post: operations["fail"];
+        /**
+         * Fails an attempt of a task. It is retried unless the attempts are exhausted or `retryable` is
+         *     false.
+         */
+        post: operations["failTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -881,8 +893,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes a user task from whoever has it. */
-        post: operations["unassign"];
+        /** Removes the assignee of a user task. */
+        post: operations["unassignTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -896,8 +908,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Armed timers and deadlines in due order, frozen ones last. */
-        get: operations["list_timers"];
+        /** Lists armed timers and deadlines in due order, frozen ones last. */
+        get: operations["listTimers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -913,15 +925,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One armed timer. */
-        get: operations["get_timer"];
+        /** Returns an armed timer. */
+        get: operations["getTimer"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Moves a timer or a deadline to another instant; recorded. */
-        patch: operations["move_timer"];
+        /** Moves a timer or a deadline to another instant; recorded in the history. */
+        patch: operations["moveTimer"];
         trace?: never;
     };
     "/api/v1/timers/{id}/fire": {
@@ -933,8 +945,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fires a timer now; recorded. */
-        post: operations["fire_timer"];
+        /** Fires a timer now; recorded in the history. */
+        post: operations["fireTimer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -950,8 +962,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Freezes a timer: it keeps its instant and does not fire; recorded. */
-        post: operations["freeze_timer"];
+        /** Freezes a timer: it keeps its due time and does not fire; recorded in the history. */
+        post: operations["freezeTimer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -967,8 +979,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Releases a frozen timer; it fires at once if its instant has passed. Recorded. */
-        post: operations["release_timer"];
+        /** Releases a frozen timer; it fires at once if it is overdue. Recorded in the history. */
+        post: operations["releaseTimer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -982,8 +994,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why something happened, did not happen, or has not happened yet. */
-        get: operations["why"];
+        /** Explains why something happened, did not happen, or has not happened yet. */
+        get: operations["explain"];
         put?: never;
         post?: never;
         delete?: never;
@@ -996,167 +1008,48 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description How far to move the virtual clock: one of both. */
-        Advance: {
-            /**
-             * @description By so long, in UTC.
-             * @example P30D
-             */
-            by?: string | null;
-            /**
-             * Format: date-time
-             * @description To this instant.
-             */
-            to?: string | null;
-        };
-        /** @description Whose task it is. */
-        Assignment: {
-            /** @description The person. */
-            assignee: string;
-        };
-        /** @description A range to fill back. */
-        Backfill: {
-            /**
-             * Format: date-time
-             * @description From this instant on.
-             */
-            from: string;
-            /**
-             * Format: date-time
-             * @description Up to this one, not included.
-             */
-            to: string;
-        };
-        /** @description What becomes of a range that is filled back. */
-        Backfilled: {
-            /**
-             * Format: int64
-             * @description How many slots of the range will get a run: those that had none, as far as runs are left.
-             */
-            willRun: number;
-        };
-        /** @description Why somebody does something. */
-        Because: {
-            /** @description For those who look at it later. */
-            reason?: string | null;
-        };
-        /** @description A business error, thrown on purpose. */
-        BpmnError: {
-            /** @description The error code that a catcher names. */
-            code: string;
-            /** @description One sentence for people. */
-            message?: string | null;
-            /** @description Variables for the catcher. */
-            variables?: unknown;
-        };
-        /** @description How much is due in a part of a window. */
-        Bucket: {
-            /**
-             * Format: date-time
-             * @description Where the part begins.
-             */
-            at: string;
-            /**
-             * Format: int64
-             * @description How much.
-             */
-            count: number;
-        };
-        /** @description Who did something, and why. */
-        By: {
+        /** @description The actor of a manual change, with the reason given. */
+        Actor: {
             actor: string;
             reason: string;
         };
-        /** @description What to change about a schedule, from now on; what is not given stays. */
-        ChangeSchedule: {
-            /** @description What to do with slots that nobody was there for. */
-            catchUp?: string | null;
-            /** @description Slots as a cron expression. */
-            cron?: string | null;
-            /**
-             * Format: uint64
-             * @description The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
-             *     somebody else has changed the schedule in between.
-             */
-            generation?: number | null;
-            /** @description What every run gets. */
-            input?: unknown;
-            /**
-             * @description How long from slot to slot.
-             * @example P1M
-             */
-            interval?: string | null;
-            /**
-             * Format: uint64
-             * @description How many runs there are; `null` is without a limit.
-             */
-            maxRuns?: number | null;
-            /** @description What to do when the run before is still going. */
-            overlap?: string | null;
-            /** @description For those who look at it later. */
-            reason?: string | null;
-            /**
-             * Format: date-time
-             * @description The first slot of an interval, or the instant after which cron counts.
-             */
-            startAt?: string | null;
-            /** @description The IANA zone of local times. */
-            zone?: string | null;
+        /** @description A BPMN error, thrown by a worker. */
+        BpmnError: {
+            /** @description The error code that the catching event names. */
+            code: string;
+            /** @description A message for people. */
+            message?: string | null;
+            /** @description Variables for the catching event. */
+            variables?: unknown;
         };
-        /** @description A worker asks for tasks. */
-        Claim: {
-            /**
-             * Format: uint64
-             * @description For how long, in milliseconds of real time.
-             * @default 60000
-             */
-            leaseMs?: number;
-            /**
-             * @description How many tasks at most.
-             * @default 1
-             */
-            max?: number;
-            /** @description Queues it serves; the default queue when there are none. */
-            queues?: string[];
-            /** @description Types it can do; any worker task when there are none. */
-            types?: string[];
-            /**
-             * Format: uint64
-             * @description How long to wait when there is nothing to do, in milliseconds.
-             * @default 0
-             */
-            waitMs?: number;
-            /** @description Who asks: a name for people. */
-            worker: string;
+        /** @description The result of broadcasting a signal. */
+        BroadcastResult: {
+            /** @description Ids of the instances that received it or were started by it. */
+            delivered: string[];
         };
-        /** @description Tasks for a worker. */
-        Claimed: {
-            /** @description As many as there are, at most as many as were asked for. */
-            tasks: components["schemas"]["ClaimedTask"][];
-        };
-        /** @description A task in a worker's hands. */
+        /** @description A task that is leased to a worker. */
         ClaimedTask: {
             /**
              * Format: int32
-             * @description Which attempt this is, from 1.
+             * @description The number of this attempt, from 1.
              */
             attempt: number;
             /**
              * Format: date-time
-             * @description When all attempts must be over.
+             * @description The deadline for all attempts.
              */
             deadlineAt?: string | null;
             /** @description Static headers of the task. */
             headers?: unknown;
             /** @description The task. */
             id: string;
-            /** @description The same for every attempt of the same work: for systems that de-duplicate. */
+            /** @description The same for all attempts of this task, for systems that deduplicate requests. */
             idempotencyKey: string;
-            /** @description What the worker gets. */
+            /** @description The input of the task. */
             input: unknown;
             /** @description The instance that waits for it. */
             instanceId: string;
-            /** @description To be sent with every report. A fence, not a credential. */
+            /** @description The fencing token to send with every report. It is not a credential. */
             leaseToken: string;
             /**
              * Format: date-time
@@ -1166,30 +1059,44 @@ export interface components {
             /** @description Its type. */
             type: string;
         };
-        /** @description Where the virtual clock stands. */
+        /** @description The claimed tasks. */
+        ClaimedTasks: {
+            /** @description At most `max` tasks; empty if there are none. */
+            tasks: components["schemas"]["ClaimedTask"][];
+        };
+        /** @description The time of the virtual clock. */
         Clock: {
             /**
              * Format: date-time
-             * @description The time of timers, deadlines and schedules.
+             * @description The current time of timers, deadlines and schedules.
              */
             now: string;
         };
-        /** @description A task is done. */
-        Complete: {
-            /** @description The token of the claim; people need none. */
-            leaseToken?: string | null;
-            /** @description The result. */
-            output?: unknown;
+        /** @description How far to advance the virtual clock: `by` or `to`. */
+        ClockAdvance: {
+            /**
+             * @description A duration, in UTC.
+             * @example P30D
+             */
+            by?: string | null;
+            /**
+             * Format: date-time
+             * @description The instant to advance to.
+             */
+            to?: string | null;
         };
-        /** @description Many reports at once. */
-        CompleteMany: {
-            /** @description The reports. */
-            results: components["schemas"]["ItemResult"][];
-        };
-        /** @description What became of many reports. */
-        Completed: {
-            /** @description In the order of the request. */
-            results: components["schemas"]["ItemDone"][];
+        /** @description The result of advancing the clock. */
+        ClockAdvanceResult: {
+            /**
+             * Format: int64
+             * @description How many timers fired.
+             */
+            fired: number;
+            /**
+             * Format: date-time
+             * @description The new time of the clock.
+             */
+            now: string;
         };
         /** @description A deployed version. */
         Definition: {
@@ -1202,29 +1109,26 @@ export interface components {
             hash: string;
             /** @description The author's own version. */
             label?: string | null;
-            /** @description The name that starts use. */
+            /** @description The name by which instances are started. */
             name: string;
             /** @description `flow`, `journey` or `bpmn`. */
             notation: string;
-            /** @description Whether it was undeployed: then it starts nothing, and instances that run it go on. */
+            /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
             retired: boolean;
             /** @description The name of the source file. */
             sourceName: string;
             /**
              * Format: int32
-             * @description Counted from 1 for each name.
+             * @description Version number, from 1 for each name.
              */
             version: number;
         };
-        /** @description Who got a broadcast. */
-        Delivered: {
-            /** @description Who got it, or was started by it. */
-            delivered: string[];
-        };
-        /** @description What a deployment made, or would make. */
-        Deployed: {
-            /** @description One entry for each definition of the source. */
-            definitions: components["schemas"]["DeployedDefinition"][];
+        /** @description The graph of a definition, for drawing. */
+        DefinitionGraph: {
+            /** @description Ways from place to place. */
+            edges: components["schemas"]["GraphEdge"][];
+            /** @description Its places. */
+            nodes: components["schemas"]["GraphNode"][];
         };
         /** @description A definition that was deployed. */
         DeployedDefinition: {
@@ -1232,21 +1136,26 @@ export interface components {
             hash: string;
             /** @description The author's own version. */
             label?: string | null;
-            /** @description The name that starts use. */
+            /** @description The name by which instances are started. */
             name: string;
             /** @description `flow`, `journey` or `bpmn`. */
             notation: string;
             /**
              * Format: int32
-             * @description Counted from 1 for each name; of a dry run, not there.
+             * @description Version number, from 1 for each name; absent in a dry run.
              */
             version?: number | null;
-            /** @description What deploys but is probably not what was meant. */
+            /** @description Diagnostics that do not prevent the deployment. */
             warnings: components["schemas"]["Diagnostic"][];
         };
-        /** @description One thing to say about a source. */
+        /** @description The result of a deployment or a dry run. */
+        DeploymentResult: {
+            /** @description One entry for each definition of the source. */
+            definitions: components["schemas"]["DeployedDefinition"][];
+        };
+        /** @description A problem in a source, with its position. */
         Diagnostic: {
-            /** @description Stable code; each has a page. */
+            /** @description Stable code; `/docs` explains it. */
             code: string;
             /**
              * Format: int32
@@ -1255,7 +1164,7 @@ export interface components {
             column: number;
             /**
              * Format: int32
-             * @description The column behind its end.
+             * @description The column after its end.
              */
             endColumn?: number | null;
             /**
@@ -1263,14 +1172,14 @@ export interface components {
              * @description The line where it ends.
              */
             endLine?: number | null;
-            /** @description What to do instead. */
+            /** @description How to fix it. */
             help?: string | null;
             /**
              * Format: int32
              * @description The line where it starts, from 1.
              */
             line: number;
-            /** @description What is wrong, with the offending element in its own spelling. */
+            /** @description What is wrong, naming the key or element as the source spells it. */
             message: string;
             /**
              * @description `error`, `warning` or `note`.
@@ -1278,194 +1187,75 @@ export interface components {
              */
             severity: string;
         };
-        /** @description Done; there is nothing to tell. */
-        Done: Record<string, never>;
-        /** @description Something that will be due. */
-        Due: {
-            /**
-             * Format: date-time
-             * @description When.
-             */
-            at: string;
-            /** @description The name of the definition. */
-            definition: string;
-            /** @description The timer, or the schedule. */
+        /** @description Why something happened, did not happen, or has not happened yet. */
+        Explanation: {
+            /** @description The explanation in one sentence. */
+            explanation: string;
+            /** @description The id that was asked about. */
             id: string;
-            /** @description Whose timer it is. */
-            instanceId?: string | null;
-            /** @description `timer`, `deadline`, `taskDeadline` or `slot`. */
+            /** @description `timer`, `task`, `instance`, `schedule` or `occurrence`. */
             kind: string;
-            /** @description Where in the definition. */
-            place?: string | null;
-            /**
-             * Format: date-time
-             * @description The slot, when it fires at another instant: somebody moved its timer, or it is late.
-             */
-            slotAt?: string | null;
-        };
-        /** @description One thing that happened, or will happen. Which members are there depends on its type. */
-        Entry: {
-            /**
-             * Format: date-time
-             * @description When.
-             */
-            at: string;
-            /**
-             * Format: int32
-             * @description Which attempt of a task, from 1.
-             */
-            attempt?: number | null;
-            by?: components["schemas"]["By"] | null;
-            /** @description Why. */
-            cause?: string | null;
-            /** @description The code of a failure. */
-            code?: string | null;
-            /** @description An input, or the content of a line that the definition wrote. */
-            data?: unknown;
-            /**
-             * Format: date-time
-             * @description When it is or was due; of a failed attempt, when the next one may begin.
-             */
-            dueAt?: string | null;
-            /** @description What kind of due moment. */
-            dueKind?: string | null;
-            /**
-             * Format: date-time
-             * @description When it was due before somebody moved it.
-             */
-            from?: string | null;
-            /** @description The timer, task, child or incident it is about. */
-            id?: string | null;
-            /** @description In words. */
-            message?: string | null;
-            /** @description A type, name or definition. */
-            name?: string | null;
-            /** @description Where in the definition. */
-            place?: string | null;
-            /** @description Its place in the history of all instances. */
-            seq?: string;
-            /** @description Whether the definition took the event. */
-            taken?: boolean | null;
-            /**
-             * Format: int64
-             * @description The turn it belongs to.
-             */
-            turn?: number | null;
-            /**
-             * Format: int64
-             * @description How many turns were left out.
-             */
-            turns?: number | null;
-            /**
-             * @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
-             *     so on.
-             */
-            type: string;
-            /** @description Whether it is still to come. */
-            upcoming: boolean;
-        };
-        /** @description One turn of an instance, as an event. Its id is the turn's place in the history. */
-        Event: {
-            /**
-             * Format: date-time
-             * @description When.
-             */
-            at: string;
-            /** @description The name of its definition. */
-            definition: string;
-            /** @description The instance. */
-            instanceId: string;
-            /** @description What happened. */
-            records: components["schemas"]["Entry"][];
-            /**
-             * Format: int64
-             * @description The turn.
-             */
-            turn: number;
-            /**
-             * Format: int32
-             * @description The version it runs.
-             */
-            version: number;
-        };
-        /** @description A worker needs more time. */
-        Extend: {
-            /**
-             * Format: uint64
-             * @description How long from now, in milliseconds.
-             */
-            leaseMs: number;
-            /** @description The token of the claim. */
-            leaseToken: string;
         };
         /** @description The new end of a lease. */
-        Extended: {
+        ExtendedLease: {
             /**
              * Format: date-time
-             * @description In real time.
+             * @description When the lease expires, in real time.
              */
             leaseUntil: string;
         };
-        /** @description A task did not work. */
-        Fail: {
-            bpmnError?: components["schemas"]["BpmnError"] | null;
-            error?: components["schemas"]["TaskError"] | null;
-            /** @description The token of the claim; people need none. */
-            leaseToken?: string | null;
-            /** @description How long to wait before it, as a duration or in seconds. */
-            retryAfter?: (string | number) | null;
-            /**
-             * @description Whether another attempt may help.
-             * @default true
-             */
-            retryable?: boolean | null;
-        };
         /** @description An error of a task or an instance. */
         Failure: {
-            /** @description Stable code, chosen by whoever failed. */
+            /** @description Stable code, chosen by the definition or the worker. */
             code: string;
-            /** @description Anything that was sent along. */
+            /** @description Additional data of the error. */
             data?: unknown;
-            /** @description One sentence for people. */
+            /** @description A message for people. */
             message: string;
             /** @description Where in the definition it happened, innermost first. */
             trace?: unknown;
         };
-        /** @description Everything that will be due in a window. */
+        /** @description Everything that will fire in a time window. */
         Forecast: {
-            /** @description How much in each part of the window, if parts were asked for. */
-            buckets?: components["schemas"]["Bucket"][] | null;
+            /** @description Counts per bucket, if `bucket` was given. */
+            buckets?: components["schemas"]["ForecastBucket"][] | null;
             /**
              * Format: date-time
-             * @description Where the window begins.
+             * @description Start of the window.
              */
             from: string;
-            /** @description What will be due, in order. */
-            items: components["schemas"]["Due"][];
-            /** @description Where the next page begins, if there is more. */
+            /** @description The upcoming events in due order. */
+            items: components["schemas"]["UpcomingEvent"][];
+            /** @description The cursor of the next page, if there is one. */
             nextCursor?: string | null;
             /**
              * Format: date-time
-             * @description Where it ends; not part of it.
+             * @description End of the window, exclusive.
              */
             to: string;
-            /** @description Whether there is more than is shown. Parts are counted in full all the same. */
+            /** @description Whether `items` is incomplete. Buckets always count everything. */
             truncated: boolean;
         };
-        /** @description A definition as a drawing. */
-        Graph: {
-            /** @description Ways from place to place. */
-            edges: components["schemas"]["GraphEdge"][];
-            /** @description Its places. */
-            nodes: components["schemas"]["GraphNode"][];
+        /** @description The number of upcoming events in one bucket. */
+        ForecastBucket: {
+            /**
+             * Format: date-time
+             * @description Start of the bucket.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description Number of events.
+             */
+            count: number;
         };
         /** @description A way from place to place. */
         GraphEdge: {
-            /** @description Where it begins. */
+            /** @description The id of the source node. */
             from: string;
-            /** @description When it is taken. */
+            /** @description The condition of the edge. */
             label?: string | null;
-            /** @description Where it ends. */
+            /** @description The id of the target node. */
             to: string;
         };
         /** @description A place of a definition. */
@@ -1474,7 +1264,7 @@ export interface components {
             id: string;
             /** @description What kind of place. */
             kind: string;
-            /** @description A name for people. */
+            /** @description The label to display. */
             label: string;
             /**
              * Format: int32
@@ -1482,106 +1272,182 @@ export interface components {
              */
             line?: number | null;
         };
-        /** @description Something that needs a person. */
-        Incident: {
-            /** @description What happened. */
-            code: string;
-            /** @description Anything that was sent along. */
-            data?: unknown;
-            /** @description Its id. */
-            id: string;
-            /** @description The instance. */
-            instanceId: string;
-            /** @description What raised it: `place`, `turn`, `task` or `damage`. */
-            kind: string;
-            /** @description In words. */
-            message: string;
-            /** @description Where in the definition, when known. */
-            place: string;
+        /** @description An event of the history or timeline of an instance. Its type decides which members are present. */
+        HistoryEvent: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When it happened, or will happen.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description The attempt of the task, from 1.
+             */
+            attempt?: number | null;
+            by?: components["schemas"]["Actor"] | null;
+            /** @description The cause. */
+            cause?: string | null;
+            /** @description The code of a failure. */
+            code?: string | null;
+            /** @description An input, or the data of a record that the definition wrote. */
+            data?: unknown;
+            /**
+             * Format: date-time
+             * @description When it is or was due; for a failed attempt, when the next one may start.
+             */
+            dueAt?: string | null;
+            /** @description The kind of timer: `timer`, `deadline` or `taskDeadline`. */
+            dueKind?: string | null;
+            /** @description The element of the definition. */
+            element?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was due before an operator moved it.
+             */
+            from?: string | null;
+            /** @description Id of the timer, task, child or incident. */
+            id?: string | null;
+            /** @description Whether an operator fired the timer, not its due time. */
+            manual?: boolean;
+            /** @description The message of a failure. */
+            message?: string | null;
+            /** @description A type, name or definition. */
+            name?: string | null;
+            /** @description Its place in the history of all instances. */
+            seq?: string;
+            /** @description Whether the definition consumed the event. */
+            taken?: boolean | null;
+            /**
+             * Format: int64
+             * @description The number of the turn.
+             */
+            turn?: number | null;
+            /**
+             * Format: int64
+             * @description The number of turns that compaction removed.
+             */
+            turns?: number | null;
+            /**
+             * @description The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended`
+             *     and so on.
+             */
+            type: string;
+            /** @description Whether it lies in the future (timeline only). */
+            upcoming: boolean;
+            /** @description The worker that had a task. */
+            worker?: string | null;
+        };
+        /** @description An open incident: an instance, or a part of it, that needs an operator. */
+        Incident: {
+            /** @description The error code. */
+            code: string;
+            /** @description Additional data of the error. */
+            data?: unknown;
+            /** @description The element of the definition, if known. */
+            element: string;
+            /** @description Id, opaque. */
+            id: string;
+            /** @description Id of the instance. */
+            instanceId: string;
+            /** @description What raised it: `element`, `turn`, `task` or `damage`. */
+            kind: string;
+            /** @description The error message. */
+            message: string;
+            /**
+             * Format: date-time
+             * @description When it was raised.
              */
             raisedAt: string;
         };
+        /** @description What the place of an incident ends with. */
+        IncidentResolution: {
+            /** @description An object of variables; without it the place is tried again. */
+            variables?: unknown;
+        };
         /** @description An instance with its data. */
-        Instance: components["schemas"]["Summary"] & {
-            /** @description What it was started with. */
+        Instance: components["schemas"]["InstanceSummary"] & {
+            /** @description The input of the start. */
             input: unknown;
-            /** @description What it returned. */
+            /** @description The output of a completed instance. */
             output?: unknown;
             /** @description The variables of its root scope. */
             variables: unknown;
         };
-        /** @description How an instance ended. */
+        /** @description The result of an instance, or its status while it runs. */
         InstanceResult: {
             error?: components["schemas"]["Failure"] | null;
-            /** @description What it returned. */
+            /** @description The output of a completed instance. */
             output?: unknown;
-            /** @description Why it was cancelled. */
+            /** @description The reason of a cancelled instance. */
             reason?: string | null;
-            /** @description How it stands. */
-            status: components["schemas"]["Status"];
+            /** @description The status. */
+            status: components["schemas"]["InstanceStatus"];
         };
-        /** @description What became of one of many reports. */
-        ItemDone: {
-            /** @description The code of its problem. */
-            code?: string | null;
-            /** @description In words. */
-            detail?: string | null;
-            /** @description The task. */
+        /**
+         * @description The status of an instance.
+         * @enum {string}
+         */
+        InstanceStatus: "running" | "completed" | "failed" | "cancelled";
+        /** @description An instance without input, output and variables, as lists show it. */
+        InstanceSummary: {
+            /** @description Which part of the stored instance is damaged. `meantime doctor` lists such instances. */
+            damaged?: string | null;
+            /**
+             * Format: date-time
+             * @description The deadline.
+             */
+            deadlineAt?: string | null;
+            /** @description The name of its definition. */
+            definition: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            endedAt?: string | null;
+            error?: components["schemas"]["Failure"] | null;
+            /** @description Id, opaque. */
             id: string;
+            /** @description Open incidents. */
+            incidents: components["schemas"]["Incident"][];
+            /** @description Its business key. */
+            key?: string | null;
+            /** @description Its notation. */
+            notation: string;
+            /** @description The instance that started it. */
+            parent?: string | null;
+            /** @description The reason of a cancelled instance. */
+            reason?: string | null;
+            /**
+             * Format: date-time
+             * @description When its start was accepted.
+             */
+            startedAt: string;
+            /** @description The status. */
+            status: components["schemas"]["InstanceStatus"];
+            /** @description Its tags. */
+            tags: string[];
             /**
              * Format: int32
-             * @description The HTTP status that the report alone would have had.
+             * @description The version of its definition.
              */
-            status: number;
+            version: number;
+            /** @description What it waits for. */
+            waitingFor: components["schemas"]["WaitingFor"][];
         };
-        /** @description One of many reports: an output, or an error. */
-        ItemResult: {
-            bpmnError?: components["schemas"]["BpmnError"] | null;
-            error?: components["schemas"]["TaskError"] | null;
-            /** @description The task. */
-            id: string;
+        /** @description The request to extend a lease. */
+        LeaseExtension: {
+            /**
+             * Format: uint64
+             * @description The new duration from now, in milliseconds.
+             */
+            leaseMs: number;
             /** @description The token of the claim. */
-            leaseToken?: string | null;
-            /** @description The result, when it is done. */
-            output?: unknown;
-            /** @description How long to wait before it. */
-            retryAfter?: (string | number) | null;
-            /**
-             * @description Whether another attempt may help.
-             * @default true
-             */
-            retryable?: boolean | null;
+            leaseToken: string;
         };
-        /** @description Where to move a timer. */
-        MoveTimer: {
-            /**
-             * Format: date-time
-             * @description When it is due from now on.
-             */
-            dueAt: string;
-            /** @description For those who look at it later. */
-            reason?: string | null;
-        };
-        /** @description What moving the clock did. */
-        Moved: {
-            /**
-             * Format: int64
-             * @description How many timers fired on the way.
-             */
-            fired: number;
-            /**
-             * Format: date-time
-             * @description Where it stands.
-             */
-            now: string;
-        };
-        /** @description A start. */
+        /** @description The request to start an instance. */
         NewInstance: {
             /**
-             * @description When it must be over: an instant, or a duration from now on.
+             * @description The deadline: an instant, or a duration from now.
              * @example P30D
              */
             deadline?: string | null;
@@ -1589,129 +1455,139 @@ export interface components {
             definition: string;
             /** @description The input. */
             input?: unknown;
-            /** @description A business key, unique among live instances of the definition. */
+            /** @description A business key, unique among running instances of the definition. */
             key?: string | null;
             /** @description Tags to find it by. */
             tags?: string[];
             /**
              * Format: int32
-             * @description Which version; the latest when not given.
+             * @description The version; the latest by default.
              */
             version?: number | null;
         };
         /** @description A message to publish. */
         NewMessage: {
-            /** @description Whom it is for: a text or a number. */
+            /** @description The correlation key: a text or a number. */
             correlationKey?: (string | number) | null;
-            /** @description De-duplicates: a second message with the same id is dropped. */
+            /** @description Deduplication id: a second message with the same id is dropped. */
             id?: string | null;
             /** @description Its name. */
             name: string;
-            /** @description What is sent. */
+            /** @description The payload. */
             payload?: unknown;
-            /** @description How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all. */
+            /**
+             * @description How long it is buffered if no instance waits for it; one hour by default, `PT0S` means not
+             *     at all.
+             */
             ttl?: (string | number) | null;
         };
-        /** @description A schedule to make. */
+        /** @description The request to create a schedule. */
         NewSchedule: {
             /**
-             * @description What to do with slots that nobody was there for.
+             * @description The catch-up policy: what to do with missed occurrences.
              * @example coalesce
              */
             catchUp?: string | null;
-            /** @description What the first run gets as its context; each later one gets that of the one before. */
+            /** @description The context of the first run; each later run gets the final context of the previous one. */
             context?: unknown;
             /**
-             * @description Slots as a cron expression.
+             * @description The cron expression of the occurrences.
              * @example 0 9 * * MON-FRI
              */
             cron?: string | null;
             /** @description The definition it starts. */
             definition: string;
-            /** @description What every run gets. */
+            /** @description The input of every run. */
             input?: unknown;
             /**
-             * @description How long from slot to slot.
+             * @description The interval between occurrences.
              * @example P1M
              */
             interval?: string | null;
             /**
              * Format: uint64
-             * @description How many runs there are.
+             * @description Maximum number of runs.
              */
             maxRuns?: number | null;
-            /** @description What to do when one of the same definition, version, subject and start is active. */
-            onExisting?: components["schemas"]["OnExisting"];
+            /** @description What to do if an active schedule has the same definition, version, subject and start. */
+            onExisting?: components["schemas"]["OnExistingSchedule"];
             /**
-             * @description What to do when the run before is still going.
+             * @description The overlap policy: what to do when the previous run has not ended.
              * @example skip
              */
             overlap?: string | null;
-            /** @description Where runs begin, when not at the definition's own start. */
+            /** @description The element where runs start, if not at the default start of the definition. */
             start?: string | null;
             /**
              * Format: date-time
-             * @description The first slot of an interval, or the instant after which cron counts; now when not given.
-             *     Without interval and cron, the one slot there is.
+             * @description The first occurrence of an interval, or the start of a cron rule; now by default. Without
+             *     interval and cron, the only occurrence.
              */
             startAt?: string | null;
-            /** @description Whom it is for. */
+            /** @description The subject: what or whom the schedule is for. */
             subject?: string | null;
             /**
              * Format: int32
-             * @description The version it starts; the latest one of now when not given.
+             * @description The version to start; by default the latest one when the schedule is created.
              */
             version?: number | null;
             /**
-             * @description The IANA zone of local times; UTC when not given.
+             * @description The IANA time zone of the rule; UTC by default.
              * @example Europe/Berlin
              */
             zone?: string | null;
         };
-        /** @description The next slots of a schedule. */
-        NextSlots: {
-            /** @description In order, as they will fire if nothing is changed. */
+        /** @description The next occurrences of a schedule. */
+        NextOccurrences: {
+            /** @description The instants in order, if nothing changes. */
             items: string[];
         };
-        /** @description What became of a slot, or of several in a row. */
+        /** @description The outcome of an occurrence, or of a range of them. */
         Occurrence: {
             /**
              * Format: int64
-             * @description How many.
+             * @description The number of occurrences in the range.
              */
             count: number;
             /**
              * Format: date-time
-             * @description When it was decided.
+             * @description When the outcome was recorded.
              */
             decidedAt: string;
-            /** @description Its id, to ask why. */
+            /** @description Id, for `/why/{id}`. */
             id: string;
-            /** @description The run that was started. */
+            /** @description Id of the instance that was started. */
             instanceId?: string | null;
             /**
              * Format: date-time
-             * @description The last one; the same when it is one.
+             * @description The last scheduled instant of the range.
              */
             lastAt: string;
             /** @description `started`, `skipped`, `missed` or `failed`. */
             outcome: string;
-            /** @description Why. */
+            /** @description The reason. */
             reason?: string;
             /**
              * Format: date-time
-             * @description The first slot.
+             * @description The scheduled instant; of a range, the first one.
              */
-            slotAt: string;
+            scheduledAt: string;
         };
         /**
-         * @description What to do when a schedule of the same identity is active.
+         * @description What to do if an active schedule has the same definition, version, subject and start.
          * @enum {string}
          */
-        OnExisting: "addAnother" | "fail" | "upsert";
-        /** @description A part of a list. */
+        OnExistingSchedule: "addAnother" | "fail" | "upsert";
+        /** @description The operation succeeded. The object has no members. */
+        OperationResult: Record<string, never>;
+        /** @description The reason an operator gives for an operation. */
+        OperatorReason: {
+            /** @description Why the operator does this; recorded in the history. */
+            reason?: string | null;
+        };
+        /** @description One page of a list. */
         Page_Definition: {
-            /** @description The entries. */
+            /** @description The entries of this page. */
             items: {
                 /**
                  * Format: date-time
@@ -1722,251 +1598,129 @@ export interface components {
                 hash: string;
                 /** @description The author's own version. */
                 label?: string | null;
-                /** @description The name that starts use. */
+                /** @description The name by which instances are started. */
                 name: string;
                 /** @description `flow`, `journey` or `bpmn`. */
                 notation: string;
-                /** @description Whether it was undeployed: then it starts nothing, and instances that run it go on. */
+                /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
                 retired: boolean;
                 /** @description The name of the source file. */
                 sourceName: string;
                 /**
                  * Format: int32
-                 * @description Counted from 1 for each name.
+                 * @description Version number, from 1 for each name.
                  */
                 version: number;
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description A part of a list. */
-        Page_Entry: {
-            /** @description The entries. */
+        /** @description One page of a list. */
+        Page_HistoryEvent: {
+            /** @description The entries of this page. */
             items: {
                 /**
                  * Format: date-time
-                 * @description When.
+                 * @description When it happened, or will happen.
                  */
                 at: string;
                 /**
                  * Format: int32
-                 * @description Which attempt of a task, from 1.
+                 * @description The attempt of the task, from 1.
                  */
                 attempt?: number | null;
-                by?: components["schemas"]["By"] | null;
-                /** @description Why. */
+                by?: components["schemas"]["Actor"] | null;
+                /** @description The cause. */
                 cause?: string | null;
                 /** @description The code of a failure. */
                 code?: string | null;
-                /** @description An input, or the content of a line that the definition wrote. */
+                /** @description An input, or the data of a record that the definition wrote. */
                 data?: unknown;
                 /**
                  * Format: date-time
-                 * @description When it is or was due; of a failed attempt, when the next one may begin.
+                 * @description When it is or was due; for a failed attempt, when the next one may start.
                  */
                 dueAt?: string | null;
-                /** @description What kind of due moment. */
+                /** @description The kind of timer: `timer`, `deadline` or `taskDeadline`. */
                 dueKind?: string | null;
+                /** @description The element of the definition. */
+                element?: string | null;
                 /**
                  * Format: date-time
-                 * @description When it was due before somebody moved it.
+                 * @description When it was due before an operator moved it.
                  */
                 from?: string | null;
-                /** @description The timer, task, child or incident it is about. */
+                /** @description Id of the timer, task, child or incident. */
                 id?: string | null;
-                /** @description In words. */
+                /** @description Whether an operator fired the timer, not its due time. */
+                manual?: boolean;
+                /** @description The message of a failure. */
                 message?: string | null;
                 /** @description A type, name or definition. */
                 name?: string | null;
-                /** @description Where in the definition. */
-                place?: string | null;
                 /** @description Its place in the history of all instances. */
                 seq?: string;
-                /** @description Whether the definition took the event. */
+                /** @description Whether the definition consumed the event. */
                 taken?: boolean | null;
                 /**
                  * Format: int64
-                 * @description The turn it belongs to.
+                 * @description The number of the turn.
                  */
                 turn?: number | null;
                 /**
                  * Format: int64
-                 * @description How many turns were left out.
+                 * @description The number of turns that compaction removed.
                  */
                 turns?: number | null;
                 /**
-                 * @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
-                 *     so on.
+                 * @description The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended`
+                 *     and so on.
                  */
                 type: string;
-                /** @description Whether it is still to come. */
+                /** @description Whether it lies in the future (timeline only). */
                 upcoming: boolean;
+                /** @description The worker that had a task. */
+                worker?: string | null;
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description A part of a list. */
+        /** @description One page of a list. */
         Page_Incident: {
-            /** @description The entries. */
+            /** @description The entries of this page. */
             items: {
-                /** @description What happened. */
+                /** @description The error code. */
                 code: string;
-                /** @description Anything that was sent along. */
+                /** @description Additional data of the error. */
                 data?: unknown;
-                /** @description Its id. */
+                /** @description The element of the definition, if known. */
+                element: string;
+                /** @description Id, opaque. */
                 id: string;
-                /** @description The instance. */
+                /** @description Id of the instance. */
                 instanceId: string;
-                /** @description What raised it: `place`, `turn`, `task` or `damage`. */
+                /** @description What raised it: `element`, `turn`, `task` or `damage`. */
                 kind: string;
-                /** @description In words. */
+                /** @description The error message. */
                 message: string;
-                /** @description Where in the definition, when known. */
-                place: string;
                 /**
                  * Format: date-time
-                 * @description When.
+                 * @description When it was raised.
                  */
                 raisedAt: string;
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description A part of a list. */
-        Page_Occurrence: {
-            /** @description The entries. */
+        /** @description One page of a list. */
+        Page_InstanceSummary: {
+            /** @description The entries of this page. */
             items: {
-                /**
-                 * Format: int64
-                 * @description How many.
-                 */
-                count: number;
-                /**
-                 * Format: date-time
-                 * @description When it was decided.
-                 */
-                decidedAt: string;
-                /** @description Its id, to ask why. */
-                id: string;
-                /** @description The run that was started. */
-                instanceId?: string | null;
-                /**
-                 * Format: date-time
-                 * @description The last one; the same when it is one.
-                 */
-                lastAt: string;
-                /** @description `started`, `skipped`, `missed` or `failed`. */
-                outcome: string;
-                /** @description Why. */
-                reason?: string;
-                /**
-                 * Format: date-time
-                 * @description The first slot.
-                 */
-                slotAt: string;
-            }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
-            nextCursor?: string | null;
-        };
-        /** @description A part of a list. */
-        Page_Schedule: {
-            /** @description The entries. */
-            items: {
-                /** @description What to do with slots that nobody was there for. */
-                catchUp: string;
-                /** @description Slots as a cron expression. */
-                cron?: string | null;
-                /** @description The definition it starts. */
-                definition: string;
-                /**
-                 * Format: int64
-                 * @description Counts changes; a change can be made on condition of it.
-                 */
-                generation: number;
-                /** @description Its id. */
-                id: string;
-                /** @description What every run gets, when contexts are not handed on. */
-                input?: unknown;
-                /** @description How long from slot to slot. */
-                interval?: string | null;
-                /** @description The author's own version of the definition. */
-                label?: string | null;
-                /** @description What the next run gets, when contexts are handed on. */
-                lastContext: unknown;
-                /**
-                 * Format: int64
-                 * @description How many runs there are.
-                 */
-                maxRuns?: number | null;
-                /**
-                 * Format: date-time
-                 * @description When the next slot is due; not there while the schedule is paused or its timer frozen.
-                 */
-                nextAt?: string | null;
-                /** @description What to do when the run before is still going. */
-                overlap: string;
-                /**
-                 * Format: int64
-                 * @description Runs that are going.
-                 */
-                running: number;
-                /**
-                 * Format: int64
-                 * @description Runs that are over.
-                 */
-                runsExecuted: number;
-                /** @description Where runs begin. */
-                start?: string | null;
-                /**
-                 * Format: date-time
-                 * @description Where its rule begins.
-                 */
-                startAt: string;
-                /** @description How it stands. */
-                state: components["schemas"]["ScheduleState"];
-                /** @description Whom it is for. */
-                subject?: string | null;
-                /**
-                 * Format: int32
-                 * @description The version it starts.
-                 */
-                version: number;
-                /**
-                 * Format: int64
-                 * @description Slots that wait for the end of a run, and those that are still to be filled back.
-                 */
-                waiting: number;
-                /** @description The IANA zone of local times. */
-                zone: string;
-            }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
-            nextCursor?: string | null;
-        };
-        /** @description A part of a list. */
-        Page_Scope: {
-            /** @description The entries. */
-            items: {
-                /** @description Where in the definition. */
-                element: string;
-                /** @description Its name among the scopes of the instance; `root` is the outermost. */
-                id: string;
-                /** @description The scope around it. */
-                parent?: string | null;
-                /** @description Its own variables. */
-                variables: unknown;
-            }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
-            nextCursor?: string | null;
-        };
-        /** @description A part of a list. */
-        Page_Summary: {
-            /** @description The entries. */
-            items: {
-                /** @description What of it is damaged and could not be read. `meantime doctor` finds every such instance. */
+                /** @description Which part of the stored instance is damaged. `meantime doctor` lists such instances. */
                 damaged?: string | null;
                 /**
                  * Format: date-time
-                 * @description When it must be over.
+                 * @description The deadline.
                  */
                 deadlineAt?: string | null;
                 /** @description The name of its definition. */
@@ -1977,9 +1731,9 @@ export interface components {
                  */
                 endedAt?: string | null;
                 error?: components["schemas"]["Failure"] | null;
-                /** @description Its id. */
+                /** @description Id, opaque. */
                 id: string;
-                /** @description What needs a person. */
+                /** @description Open incidents. */
                 incidents: components["schemas"]["Incident"][];
                 /** @description Its business key. */
                 key?: string | null;
@@ -1987,37 +1741,147 @@ export interface components {
                 notation: string;
                 /** @description The instance that started it. */
                 parent?: string | null;
-                /** @description Why it was cancelled. */
+                /** @description The reason of a cancelled instance. */
                 reason?: string | null;
                 /**
                  * Format: date-time
                  * @description When its start was accepted.
                  */
                 startedAt: string;
-                /** @description How it stands. */
-                status: components["schemas"]["Status"];
+                /** @description The status. */
+                status: components["schemas"]["InstanceStatus"];
                 /** @description Its tags. */
                 tags: string[];
                 /**
                  * Format: int32
-                 * @description The version it runs.
+                 * @description The version of its definition.
                  */
                 version: number;
                 /** @description What it waits for. */
-                waitingFor: components["schemas"]["Waiting"][];
+                waitingFor: components["schemas"]["WaitingFor"][];
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description A part of a list. */
+        /** @description One page of a list. */
+        Page_Occurrence: {
+            /** @description The entries of this page. */
+            items: {
+                /**
+                 * Format: int64
+                 * @description The number of occurrences in the range.
+                 */
+                count: number;
+                /**
+                 * Format: date-time
+                 * @description When the outcome was recorded.
+                 */
+                decidedAt: string;
+                /** @description Id, for `/why/{id}`. */
+                id: string;
+                /** @description Id of the instance that was started. */
+                instanceId?: string | null;
+                /**
+                 * Format: date-time
+                 * @description The last scheduled instant of the range.
+                 */
+                lastAt: string;
+                /** @description `started`, `skipped`, `missed` or `failed`. */
+                outcome: string;
+                /** @description The reason. */
+                reason?: string;
+                /**
+                 * Format: date-time
+                 * @description The scheduled instant; of a range, the first one.
+                 */
+                scheduledAt: string;
+            }[];
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description One page of a list. */
+        Page_Schedule: {
+            /** @description The entries of this page. */
+            items: {
+                /** @description The catch-up policy: what to do with missed occurrences. */
+                catchUp: string;
+                /** @description The cron expression of the occurrences. */
+                cron?: string | null;
+                /** @description The definition it starts. */
+                definition: string;
+                /**
+                 * Format: int64
+                 * @description Incremented by every change; see `generation` of an update.
+                 */
+                generation: number;
+                /** @description Id, opaque. */
+                id: string;
+                /** @description The input of every run, unless contexts are handed on. */
+                input?: unknown;
+                /** @description The interval between occurrences. */
+                interval?: string | null;
+                /** @description The label of the definition: the author's own version. */
+                label?: string | null;
+                /** @description The context of the next run, if contexts are handed on. */
+                lastContext: unknown;
+                /**
+                 * Format: int64
+                 * @description Maximum number of runs.
+                 */
+                maxRuns?: number | null;
+                /**
+                 * Format: date-time
+                 * @description When the next occurrence is due; absent while the schedule is paused or its timer is frozen.
+                 */
+                nextAt?: string | null;
+                /** @description The overlap policy: what to do when the previous run has not ended. */
+                overlap: string;
+                /**
+                 * Format: int64
+                 * @description Number of runs that have not ended.
+                 */
+                running: number;
+                /**
+                 * Format: int64
+                 * @description Number of runs that have ended.
+                 */
+                runsExecuted: number;
+                /** @description The element where runs start. */
+                start?: string | null;
+                /**
+                 * Format: date-time
+                 * @description The start of its rule.
+                 */
+                startAt: string;
+                /** @description The state. */
+                state: components["schemas"]["ScheduleState"];
+                /** @description The subject: what or whom the schedule is for. */
+                subject?: string | null;
+                /**
+                 * Format: int32
+                 * @description The version it starts.
+                 */
+                version: number;
+                /**
+                 * Format: int64
+                 * @description Number of occurrences that wait for the end of a run or for a backfill.
+                 */
+                waiting: number;
+                /** @description The IANA time zone of the rule. */
+                zone: string;
+            }[];
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description One page of a list. */
         Page_Task: {
-            /** @description The entries. */
+            /** @description The entries of this page. */
             items: {
                 /** @description The person it is assigned to. */
                 assignee?: string | null;
                 /**
                  * Format: int32
-                 * @description Attempts so far. A lease that expires uses up none.
+                 * @description Attempts so far. An expired lease does not count as one.
                  */
                 attempt: number;
                 /**
@@ -2032,16 +1896,18 @@ export interface components {
                 createdAt: string;
                 /**
                  * Format: date-time
-                 * @description When all attempts must be over.
+                 * @description The deadline for all attempts.
                  */
                 deadlineAt?: string | null;
                 /** @description The name of the definition. */
                 definition: string;
+                /** @description The element of the definition. */
+                element: string;
                 /** @description Static headers of the task. */
                 headers?: unknown;
-                /** @description Its id. */
+                /** @description Id, opaque. */
                 id: string;
-                /** @description What whoever does it gets. */
+                /** @description The input of the task. */
                 input: unknown;
                 /** @description The instance that waits for it. */
                 instanceId: string;
@@ -2050,7 +1916,7 @@ export interface components {
                 lastError?: components["schemas"]["Failure"] | null;
                 /**
                  * Format: int32
-                 * @description Leases in a row that expired without a report.
+                 * @description Number of consecutive leases that expired without a report.
                  */
                 leaseExpiries: number;
                 /**
@@ -2060,14 +1926,12 @@ export interface components {
                 leaseUntil?: string | null;
                 /**
                  * Format: int32
-                 * @description Attempts at most.
+                 * @description Maximum number of attempts.
                  */
                 maxAttempts: number;
-                /** @description Where in the definition. */
-                place: string;
                 /**
                  * Format: int32
-                 * @description Higher goes first.
+                 * @description Tasks of higher priority are claimed first.
                  */
                 priority: number;
                 /** @description The queue; empty is the default queue. */
@@ -2076,130 +1940,141 @@ export interface components {
                 state: string;
                 /** @description Its type. */
                 type: string;
-                /** @description The worker that has it. */
+                /** @description The worker that holds the lease. */
                 worker?: string | null;
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description A part of a list. */
+        /** @description One page of a list. */
         Page_Timer: {
-            /** @description The entries. */
+            /** @description The entries of this page. */
             items: {
                 /** @description The name of the definition. */
                 definition: string;
                 /**
                  * Format: date-time
-                 * @description When it is due; kept while frozen.
+                 * @description When it is due. Freezing does not change it.
                  */
                 dueAt: string;
-                /** @description A frozen timer does not fire. */
+                /** @description The element of the definition. */
+                element: string;
+                /** @description Whether it is frozen: it does not fire until it is released. */
                 frozen: boolean;
-                /** @description Its id. */
+                /** @description Id, opaque. */
                 id: string;
-                /** @description Whose it is. */
+                /** @description Id of the instance. */
                 instanceId: string;
                 /** @description `timer`, `deadline` or `taskDeadline`. */
                 kind: string;
-                /** @description Where in the definition. */
-                place: string;
             }[];
-            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description The body of an error answer (RFC 9457). */
+        /** @description One page of a list. */
+        Page_VariableScope: {
+            /** @description The entries of this page. */
+            items: {
+                /** @description The element of the definition. */
+                element: string;
+                /** @description Id within the instance; `root` is the outermost scope. */
+                id: string;
+                /** @description Id of the enclosing scope. */
+                parent?: string | null;
+                /** @description Its own variables. */
+                variables: unknown;
+            }[];
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description The body of an error response (RFC 9457). */
         Problem: {
-            /** @description The stable code: what programs should look at. */
+            /** @description The stable code, for programs. */
             code: string;
             /** @description What happened, for people. */
             detail: string;
-            /** @description What is wrong with a definition. */
+            /** @description The diagnostics of a rejected definition. */
             diagnostics?: components["schemas"]["Diagnostic"][];
-            /** @description The instance that has the business key. */
+            /** @description Id of the instance that has the business key. */
             holder?: string | null;
-            /** @description What a definition says about the input that it refused. */
+            /** @description Details from the definition that rejected the input. */
             problem?: unknown;
             /**
              * Format: int32
              * @description The HTTP status.
              */
             status: number;
-            /** @description The name of the HTTP status. */
+            /** @description The reason phrase of the HTTP status. */
             title: string;
-            /** @description Where the code is explained. */
+            /** @description Link to the explanation of the code. */
             type: string;
         };
-        /** @description What became of a message. */
-        Published: {
-            /** @description Who got it, or was started by it. */
+        /** @description The result of publishing a message. */
+        PublishResult: {
+            /** @description Ids of the instances that received it or were started by it. */
             delivered: string[];
-            /** @description Whether its id was seen before, so that it was dropped. */
+            /** @description Whether it was dropped because its id was seen before. */
             duplicate: boolean;
-            /** @description Its id: the one that was given, or a new one. */
+            /** @description The given id, or a generated one. */
             id: string;
-            /** @description Whether it is kept for somebody. */
+            /** @description Whether it is buffered. */
             kept: boolean;
-        };
-        /** @description What the place of an incident ends with. */
-        Resolution: {
-            /** @description An object of variables; without it the place is tried again. */
-            variables?: unknown;
         };
         /** @description A schedule. */
         Schedule: {
-            /** @description What to do with slots that nobody was there for. */
+            /** @description The catch-up policy: what to do with missed occurrences. */
             catchUp: string;
-            /** @description Slots as a cron expression. */
+            /** @description The cron expression of the occurrences. */
             cron?: string | null;
             /** @description The definition it starts. */
             definition: string;
             /**
              * Format: int64
-             * @description Counts changes; a change can be made on condition of it.
+             * @description Incremented by every change; see `generation` of an update.
              */
             generation: number;
-            /** @description Its id. */
+            /** @description Id, opaque. */
             id: string;
-            /** @description What every run gets, when contexts are not handed on. */
+            /** @description The input of every run, unless contexts are handed on. */
             input?: unknown;
-            /** @description How long from slot to slot. */
+            /** @description The interval between occurrences. */
             interval?: string | null;
-            /** @description The author's own version of the definition. */
+            /** @description The label of the definition: the author's own version. */
             label?: string | null;
-            /** @description What the next run gets, when contexts are handed on. */
+            /** @description The context of the next run, if contexts are handed on. */
             lastContext: unknown;
             /**
              * Format: int64
-             * @description How many runs there are.
+             * @description Maximum number of runs.
              */
             maxRuns?: number | null;
             /**
              * Format: date-time
-             * @description When the next slot is due; not there while the schedule is paused or its timer frozen.
+             * @description When the next occurrence is due; absent while the schedule is paused or its timer is frozen.
              */
             nextAt?: string | null;
-            /** @description What to do when the run before is still going. */
+            /** @description The overlap policy: what to do when the previous run has not ended. */
             overlap: string;
             /**
              * Format: int64
-             * @description Runs that are going.
+             * @description Number of runs that have not ended.
              */
             running: number;
             /**
              * Format: int64
-             * @description Runs that are over.
+             * @description Number of runs that have ended.
              */
             runsExecuted: number;
-            /** @description Where runs begin. */
+            /** @description The element where runs start. */
             start?: string | null;
             /**
              * Format: date-time
-             * @description Where its rule begins.
+             * @description The start of its rule.
              */
             startAt: string;
-            /** @description How it stands. */
+            /** @description The state. */
             state: components["schemas"]["ScheduleState"];
-            /** @description Whom it is for. */
+            /** @description The subject: what or whom the schedule is for. */
             subject?: string | null;
             /**
              * Format: int32
@@ -2208,86 +2083,82 @@ export interface components {
             version: number;
             /**
              * Format: int64
-             * @description Slots that wait for the end of a run, and those that are still to be filled back.
+             * @description Number of occurrences that wait for the end of a run or for a backfill.
              */
             waiting: number;
-            /** @description The IANA zone of local times. */
+            /** @description The IANA time zone of the rule. */
             zone: string;
         };
+        /** @description The time range of a backfill. */
+        ScheduleBackfill: {
+            /**
+             * Format: date-time
+             * @description Start of the range.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the range, exclusive.
+             */
+            to: string;
+        };
+        /** @description The result of a backfill request. */
+        ScheduleBackfillResult: {
+            /**
+             * Format: int64
+             * @description Number of occurrences that will be started: those without a run, up to the runs that are
+             *     left.
+             */
+            willRun: number;
+        };
         /**
-         * @description How a schedule stands.
+         * @description The state of a schedule.
          * @enum {string}
          */
         ScheduleState: "active" | "paused" | "completed";
-        /** @description A scope of variables. */
-        Scope: {
-            /** @description Where in the definition. */
-            element: string;
-            /** @description Its name among the scopes of the instance; `root` is the outermost. */
-            id: string;
-            /** @description The scope around it. */
-            parent?: string | null;
-            /** @description Its own variables. */
-            variables: unknown;
-        };
-        /**
-         * @description How an instance stands.
-         * @enum {string}
-         */
-        Status: "running" | "completed" | "failed" | "cancelled";
-        /** @description An instance in a list: everything but its data. */
-        Summary: {
-            /** @description What of it is damaged and could not be read. `meantime doctor` finds every such instance. */
-            damaged?: string | null;
+        /** @description Changes of a schedule; members that are absent stay as they are. */
+        ScheduleUpdate: {
+            /** @description The catch-up policy: what to do with missed occurrences. */
+            catchUp?: string | null;
+            /** @description The cron expression of the occurrences. */
+            cron?: string | null;
             /**
-             * Format: date-time
-             * @description When it must be over.
+             * Format: uint64
+             * @description The `generation` that the change is based on: if the schedule has changed since, the update
+             *     is rejected with `SCHEDULE_CHANGED`.
              */
-            deadlineAt?: string | null;
-            /** @description The name of its definition. */
-            definition: string;
+            generation?: number | null;
+            /** @description The input of every run. */
+            input?: unknown;
             /**
-             * Format: date-time
-             * @description When it ended.
+             * @description The interval between occurrences.
+             * @example P1M
              */
-            endedAt?: string | null;
-            error?: components["schemas"]["Failure"] | null;
-            /** @description Its id. */
-            id: string;
-            /** @description What needs a person. */
-            incidents: components["schemas"]["Incident"][];
-            /** @description Its business key. */
-            key?: string | null;
-            /** @description Its notation. */
-            notation: string;
-            /** @description The instance that started it. */
-            parent?: string | null;
-            /** @description Why it was cancelled. */
+            interval?: string | null;
+            /**
+             * Format: uint64
+             * @description Maximum number of runs; `null` removes the limit.
+             */
+            maxRuns?: number | null;
+            /** @description The overlap policy: what to do when the previous run has not ended. */
+            overlap?: string | null;
+            /** @description Why the operator does this; recorded in the history. */
             reason?: string | null;
             /**
              * Format: date-time
-             * @description When its start was accepted.
+             * @description The first occurrence of an interval, or the start of a cron rule.
              */
-            startedAt: string;
-            /** @description How it stands. */
-            status: components["schemas"]["Status"];
-            /** @description Its tags. */
-            tags: string[];
-            /**
-             * Format: int32
-             * @description The version it runs.
-             */
-            version: number;
-            /** @description What it waits for. */
-            waitingFor: components["schemas"]["Waiting"][];
+            startAt?: string | null;
+            /** @description The IANA time zone of the rule. */
+            zone?: string | null;
         };
-        /** @description A task that is not over, or is over and nobody awaited it. */
+        /** @description A task that is open, or a detached task that has ended. */
         Task: {
             /** @description The person it is assigned to. */
             assignee?: string | null;
             /**
              * Format: int32
-             * @description Attempts so far. A lease that expires uses up none.
+             * @description Attempts so far. An expired lease does not count as one.
              */
             attempt: number;
             /**
@@ -2302,16 +2173,18 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When all attempts must be over.
+             * @description The deadline for all attempts.
              */
             deadlineAt?: string | null;
             /** @description The name of the definition. */
             definition: string;
+            /** @description The element of the definition. */
+            element: string;
             /** @description Static headers of the task. */
             headers?: unknown;
-            /** @description Its id. */
+            /** @description Id, opaque. */
             id: string;
-            /** @description What whoever does it gets. */
+            /** @description The input of the task. */
             input: unknown;
             /** @description The instance that waits for it. */
             instanceId: string;
@@ -2320,7 +2193,7 @@ export interface components {
             lastError?: components["schemas"]["Failure"] | null;
             /**
              * Format: int32
-             * @description Leases in a row that expired without a report.
+             * @description Number of consecutive leases that expired without a report.
              */
             leaseExpiries: number;
             /**
@@ -2330,14 +2203,12 @@ export interface components {
             leaseUntil?: string | null;
             /**
              * Format: int32
-             * @description Attempts at most.
+             * @description Maximum number of attempts.
              */
             maxAttempts: number;
-            /** @description Where in the definition. */
-            place: string;
             /**
              * Format: int32
-             * @description Higher goes first.
+             * @description Tasks of higher priority are claimed first.
              */
             priority: number;
             /** @description The queue; empty is the default queue. */
@@ -2346,55 +2217,217 @@ export interface components {
             state: string;
             /** @description Its type. */
             type: string;
-            /** @description The worker that has it. */
+            /** @description The worker that holds the lease. */
             worker?: string | null;
         };
-        /** @description What happened to a task. */
+        /** @description The assignee of a user task. */
+        TaskAssignment: {
+            /** @description Name of the person. */
+            assignee: string;
+        };
+        /** @description The request of a worker for tasks. */
+        TaskClaim: {
+            /**
+             * Format: uint64
+             * @description The duration of the lease, in milliseconds of real time.
+             * @default 60000
+             */
+            leaseMs?: number;
+            /**
+             * @description Maximum number of tasks.
+             * @default 1
+             */
+            max?: number;
+            /** @description The queues to claim from; the default queue by default. */
+            queues?: string[];
+            /** @description The task types to claim; all types of worker tasks by default. */
+            types?: string[];
+            /**
+             * Format: uint64
+             * @description How long to wait for a task if there is none, in milliseconds.
+             * @default 0
+             */
+            waitMs?: number;
+            /** @description The name of the worker, for people. */
+            worker: string;
+        };
+        /** @description The report that a task has completed. */
+        TaskCompletion: {
+            /** @description The token of the claim; user tasks need none. */
+            leaseToken?: string | null;
+            /** @description The result. */
+            output?: unknown;
+        };
+        /** @description The error of a failed attempt. */
         TaskError: {
             /** @description Stable code, chosen by the worker. */
             code: string;
-            /** @description Anything else. */
+            /** @description Additional data. */
             data?: unknown;
-            /** @description One sentence for people. */
+            /** @description A message for people. */
             message?: string;
         };
-        /** @description An armed timer. */
+        /** @description The report that an attempt has failed. */
+        TaskFailure: {
+            bpmnError?: components["schemas"]["BpmnError"] | null;
+            error?: components["schemas"]["TaskError"] | null;
+            /** @description The token of the claim; user tasks need none. */
+            leaseToken?: string | null;
+            /** @description The delay before the retry, as a duration or in seconds. */
+            retryAfter?: (string | number) | null;
+            /**
+             * @description Whether to retry.
+             * @default true
+             */
+            retryable?: boolean | null;
+        };
+        /** @description A report on one task: an output, or an error. */
+        TaskReport: {
+            bpmnError?: components["schemas"]["BpmnError"] | null;
+            error?: components["schemas"]["TaskError"] | null;
+            /** @description The task. */
+            id: string;
+            /** @description The token of the claim. */
+            leaseToken?: string | null;
+            /** @description The output of a completed task. */
+            output?: unknown;
+            /** @description The delay before the retry. */
+            retryAfter?: (string | number) | null;
+            /**
+             * @description Whether to retry.
+             * @default true
+             */
+            retryable?: boolean | null;
+        };
+        /** @description The result of one report. */
+        TaskReportResult: {
+            /** @description The error code, if it was rejected. */
+            code?: string | null;
+            /** @description The error message, if it was rejected. */
+            detail?: string | null;
+            /** @description The task. */
+            id: string;
+            /**
+             * Format: int32
+             * @description The HTTP status that the report would have on its own.
+             */
+            status: number;
+        };
+        /** @description The results of several reports. */
+        TaskReportResults: {
+            /** @description In the order of the request. */
+            results: components["schemas"]["TaskReportResult"][];
+        };
+        /** @description Reports on several tasks. */
+        TaskReports: {
+            /** @description The reports, one for each task. */
+            results: components["schemas"]["TaskReport"][];
+        };
+        /** @description An armed timer or deadline. */
         Timer: {
             /** @description The name of the definition. */
             definition: string;
             /**
              * Format: date-time
-             * @description When it is due; kept while frozen.
+             * @description When it is due. Freezing does not change it.
              */
             dueAt: string;
-            /** @description A frozen timer does not fire. */
+            /** @description The element of the definition. */
+            element: string;
+            /** @description Whether it is frozen: it does not fire until it is released. */
             frozen: boolean;
-            /** @description Its id. */
+            /** @description Id, opaque. */
             id: string;
-            /** @description Whose it is. */
+            /** @description Id of the instance. */
             instanceId: string;
             /** @description `timer`, `deadline` or `taskDeadline`. */
             kind: string;
-            /** @description Where in the definition. */
-            place: string;
         };
-        /** @description What an instance waits for. */
-        Waiting: {
+        /** @description The new due time of a timer. */
+        TimerMove: {
             /**
              * Format: date-time
-             * @description When it comes by itself.
+             * @description The new due time.
+             */
+            dueAt: string;
+            /** @description Why the operator does this; recorded in the history. */
+            reason?: string | null;
+        };
+        /** @description One turn of an instance, as an event. Its id is the turn's place in the history. */
+        TurnEvent: {
+            /**
+             * Format: date-time
+             * @description When the turn was committed.
+             */
+            at: string;
+            /** @description The name of its definition. */
+            definition: string;
+            /** @description Id of the instance. */
+            instanceId: string;
+            /** @description The history events of the turn. */
+            records: components["schemas"]["HistoryEvent"][];
+            /**
+             * Format: int64
+             * @description The number of the turn.
+             */
+            turn: number;
+            /**
+             * Format: int32
+             * @description The version of its definition.
+             */
+            version: number;
+        };
+        /** @description A timer, deadline or schedule occurrence that will fire. */
+        UpcomingEvent: {
+            /**
+             * Format: date-time
+             * @description When it will fire.
+             */
+            at: string;
+            /** @description The name of the definition. */
+            definition: string;
+            /** @description The element of the definition. */
+            element?: string | null;
+            /** @description Id of the timer or of the schedule. */
+            id: string;
+            /** @description Id of the instance that the timer belongs to. */
+            instanceId?: string | null;
+            /** @description `timer`, `deadline`, `taskDeadline` or `occurrence`. */
+            kind: string;
+            /**
+             * Format: date-time
+             * @description The scheduled instant, if it fires at another one: its timer was moved, or it is late.
+             */
+            scheduledAt?: string | null;
+        };
+        /** @description A scope of variables. */
+        VariableScope: {
+            /** @description The element of the definition. */
+            element: string;
+            /** @description Id within the instance; `root` is the outermost scope. */
+            id: string;
+            /** @description Id of the enclosing scope. */
+            parent?: string | null;
+            /** @description Its own variables. */
+            variables: unknown;
+        };
+        /** @description What an instance waits for. */
+        WaitingFor: {
+            /**
+             * Format: date-time
+             * @description When it is due, if it is a timer or has a timeout.
              */
             dueAt?: string | null;
-            /** @description Whether somebody froze its timer: it does not come by itself. */
+            /** @description The element of the definition. */
+            element: string;
+            /** @description Whether an operator froze its timer. */
             frozen?: boolean;
             /** @description The timer, task, child or subscription; of a step, its name. */
             id: string;
-            /** @description What kind of thing. */
+            /** @description The kind of wait. */
             kind: components["schemas"]["WaitingKind"];
             /** @description Type of a task, name of a signal, message, step or definition. */
             name: string;
-            /** @description Where in the definition. */
-            place: string;
             /**
              * Format: date-time
              * @description Since when it waits.
@@ -2402,19 +2435,10 @@ export interface components {
             since: string;
         };
         /**
-         * @description What kind of thing an instance waits for.
+         * @description The kinds of waits.
          * @enum {string}
          */
         WaitingKind: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
-        /** @description Why something happened, did not happen, or has not happened yet. */
-        Why: {
-            /** @description The answer in a sentence. */
-            explanation: string;
-            /** @description What was asked about. */
-            id: string;
-            /** @description `timer`, `task`, `instance`, `schedule` or `occurrence`. */
-            kind: string;
-        };
     };
     responses: never;
     parameters: never;
@@ -2424,7 +2448,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    call_api: {
+    callApi: {
         parameters: {
             query?: never;
             header?: never;
@@ -2434,14 +2458,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Its input */
+        /** @description The input of the API */
         requestBody?: {
             content: {
                 "application/json": unknown;
             };
         };
         responses: {
-            /** @description Its output */
+            /** @description The output of the API */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2450,7 +2474,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2461,7 +2485,7 @@ export interface operations {
             };
         };
     };
-    get_clock: {
+    getClock: {
         parameters: {
             query?: never;
             header?: never;
@@ -2470,7 +2494,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where it stands */
+            /** @description The time of the clock */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2479,7 +2503,7 @@ export interface operations {
                     "application/json": components["schemas"]["Clock"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2490,7 +2514,7 @@ export interface operations {
             };
         };
     };
-    advance_clock: {
+    advanceClock: {
         parameters: {
             query?: never;
             header?: never;
@@ -2499,20 +2523,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Advance"];
+                "application/json": components["schemas"]["ClockAdvance"];
             };
         };
         responses: {
-            /** @description Where it stands now */
+            /** @description The new time of the clock */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Moved"];
+                    "application/json": components["schemas"]["ClockAdvanceResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2523,12 +2547,12 @@ export interface operations {
             };
         };
     };
-    list_definitions: {
+    listDefinitions: {
         parameters: {
             query?: {
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -2546,7 +2570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Definition"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2557,12 +2581,12 @@ export interface operations {
             };
         };
     };
-    deploy: {
+    deployDefinitions: {
         parameters: {
             query?: {
                 /** @description Names a definition that has no name of its own. */
                 name?: string;
-                /** @description Judge the text only; deploy nothing. */
+                /** @description Only validate the source; deploy nothing. */
                 dryRun?: boolean;
             };
             header?: never;
@@ -2583,7 +2607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Deployed"];
+                    "application/json": components["schemas"]["DeploymentResult"];
                 };
             };
             /** @description A new version */
@@ -2592,10 +2616,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Deployed"];
+                    "application/json": components["schemas"]["DeploymentResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2606,12 +2630,12 @@ export interface operations {
             };
         };
     };
-    latest_definition: {
+    getDefinition: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
             };
             cookie?: never;
@@ -2627,7 +2651,7 @@ export interface operations {
                     "application/json": components["schemas"]["Definition"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2638,28 +2662,28 @@ export interface operations {
             };
         };
     };
-    latest_graph: {
+    getDefinitionGraph: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The drawing */
+            /** @description The graph */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Graph"];
+                    "application/json": components["schemas"]["DefinitionGraph"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2670,17 +2694,17 @@ export interface operations {
             };
         };
     };
-    definition_versions: {
+    listDefinitionVersions: {
         parameters: {
             query?: {
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
             };
             cookie?: never;
@@ -2696,7 +2720,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Definition"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2707,30 +2731,30 @@ export interface operations {
             };
         };
     };
-    undeploy: {
+    undeployDefinitionVersion: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
-                /** @description Its version */
+                /** @description Version number */
                 version: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It starts nothing any more */
+            /** @description Undeployed */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2741,30 +2765,30 @@ export interface operations {
             };
         };
     };
-    definition_graph: {
+    getDefinitionVersionGraph: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
-                /** @description Its version */
+                /** @description Version number */
                 version: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The drawing */
+            /** @description The graph */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Graph"];
+                    "application/json": components["schemas"]["DefinitionGraph"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2775,14 +2799,14 @@ export interface operations {
             };
         };
     };
-    definition_source: {
+    getDefinitionVersionSource: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
+                /** @description Name of the definition */
                 name: string;
-                /** @description Its version */
+                /** @description Version number */
                 version: number;
             };
             cookie?: never;
@@ -2798,7 +2822,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2809,18 +2833,18 @@ export interface operations {
             };
         };
     };
-    events: {
+    streamEvents: {
         parameters: {
             query?: {
-                /** @description Only of this instance. */
+                /** @description Only events of this instance. */
                 instance?: string;
-                /** @description Only of the definition of this name. */
+                /** @description Only events of instances of this definition. */
                 definition?: string;
-                /** @description From this event on, like the header `Last-Event-ID`; 0 is from the beginning. */
+                /** @description Start after this event, like the header `Last-Event-ID`; 0 starts at the beginning. */
                 after?: string;
             };
             header?: {
-                /** @description The last event that was seen */
+                /** @description Id of the last event that was received */
                 "Last-Event-ID"?: string | null;
             };
             path?: never;
@@ -2834,10 +2858,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": components["schemas"]["TurnEvent"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2848,26 +2872,26 @@ export interface operations {
             };
         };
     };
-    forecast: {
+    getForecast: {
         parameters: {
             query?: {
-                /** @description Where the window begins: an instant, or a duration from now on; now when not given. */
+                /** @description Start of the window: an instant, or a duration from now; now by default. */
                 from?: string;
                 /**
-                 * @description Where it ends; a day after its beginning when not given.
+                 * @description End of the window; a day after its start by default.
                  * @example P7D
                  */
                 to?: string;
                 /**
-                 * @description Count in parts of this length, 100,000 at most.
+                 * @description Count per bucket of this length; at most 100,000 buckets.
                  * @example PT1H
                  */
                 bucket?: string;
-                /** @description Of the definition of this name, or started by a schedule of it. */
+                /** @description Only timers of this definition, and schedules that start it. */
                 definition?: string;
-                /** @description How many entries at most: 1,000 when not given, and no more than that. */
+                /** @description Maximum number of entries: 1,000 by default and at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -2876,7 +2900,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What will fire */
+            /** @description The forecast */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2885,7 +2909,7 @@ export interface operations {
                     "application/json": components["schemas"]["Forecast"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2896,14 +2920,14 @@ export interface operations {
             };
         };
     };
-    list_incidents: {
+    listIncidents: {
         parameters: {
             query?: {
-                /** @description Of this instance. */
+                /** @description Only incidents of this instance. */
                 instance?: string;
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -2921,7 +2945,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Incident"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2932,10 +2956,10 @@ export interface operations {
             };
         };
     };
-    resolve_incident: {
+    resolveIncident: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -2947,20 +2971,20 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Resolution"] | null;
+                "application/json": components["schemas"]["IncidentResolution"] | null;
             };
         };
         responses: {
-            /** @description Ended, or tried again */
+            /** @description Completed or retried */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2971,10 +2995,10 @@ export interface operations {
             };
         };
     };
-    retry_incident: {
+    retryIncident: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -2986,16 +3010,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tried */
+            /** @description Retried */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3006,30 +3030,30 @@ export interface operations {
             };
         };
     };
-    list_instances: {
+    listInstances: {
         parameters: {
             query?: {
-                /** @description Of the definition of this name, in any version. */
+                /** @description Only instances of this definition, in any version. */
                 definition?: string;
-                /** @description Of this notation. */
+                /** @description Only of this notation. */
                 notation?: string;
-                /** @description In this status. */
+                /** @description Only in this status. */
                 status?: "running" | "completed" | "failed" | "cancelled";
-                /** @description With this business key. */
+                /** @description Only with this business key. */
                 key?: string;
-                /** @description With this tag. */
+                /** @description Only with this tag. */
                 tag?: string;
-                /** @description Started at or after this instant. */
+                /** @description Only started at or after this instant. */
                 startedAfter?: string;
-                /** @description Started before this instant. */
+                /** @description Only started before this instant. */
                 startedBefore?: string;
-                /** @description That wait for something of this kind. */
+                /** @description Only instances with a wait of this kind. */
                 waitingFor?: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
-                /** @description With an open incident, or without one. */
+                /** @description Only with (true) or without (false) an open incident. */
                 hasIncident?: boolean;
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -3044,10 +3068,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_Summary"];
+                    "application/json": components["schemas"]["Page_InstanceSummary"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3058,7 +3082,7 @@ export interface operations {
             };
         };
     };
-    start: {
+    startInstance: {
         parameters: {
             query?: {
                 /**
@@ -3066,11 +3090,11 @@ export interface operations {
                  * @example PT10S
                  */
                 wait?: string;
-                /** @description What to wait for: `end` is the end only, whatever the instance needs from outside. */
+                /** @description What to wait for; `end` waits for the end only. Needs `wait`. */
                 for?: "rest" | "end";
             };
             header?: {
-                /** @description Makes a repetition harmless: it answers with the instance of the first */
+                /** @description Makes retries safe: a repeated request returns the instance of the first one */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -3091,7 +3115,7 @@ export interface operations {
                     "application/json": components["schemas"]["Instance"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3102,7 +3126,7 @@ export interface operations {
             };
         };
     };
-    get_instance: {
+    getInstance: {
         parameters: {
             query?: never;
             header?: never;
@@ -3123,7 +3147,7 @@ export interface operations {
                     "application/json": components["schemas"]["Instance"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3134,7 +3158,7 @@ export interface operations {
             };
         };
     };
-    cancel: {
+    cancelInstance: {
         parameters: {
             query?: never;
             header?: never;
@@ -3146,7 +3170,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Because"] | null;
+                "application/json": components["schemas"]["OperatorReason"] | null;
             };
         };
         responses: {
@@ -3159,7 +3183,7 @@ export interface operations {
                     "application/json": components["schemas"]["Instance"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3170,12 +3194,12 @@ export interface operations {
             };
         };
     };
-    history: {
+    getInstanceHistory: {
         parameters: {
             query?: {
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -3187,16 +3211,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happened */
+            /** @description History events */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_Entry"];
+                    "application/json": components["schemas"]["Page_HistoryEvent"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3207,11 +3231,11 @@ export interface operations {
             };
         };
     };
-    get_result: {
+    getInstanceResult: {
         parameters: {
             query?: {
                 /**
-                 * @description How long to wait for the end; a minute at most.
+                 * @description How long to wait for the end; at most a minute.
                  * @example PT30S
                  */
                 wait?: string;
@@ -3225,7 +3249,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It has ended */
+            /** @description The instance has ended */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3234,7 +3258,7 @@ export interface operations {
                     "application/json": components["schemas"]["InstanceResult"];
                 };
             };
-            /** @description It goes on */
+            /** @description The instance is still running */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3243,7 +3267,7 @@ export interface operations {
                     "application/json": components["schemas"]["InstanceResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3254,7 +3278,7 @@ export interface operations {
             };
         };
     };
-    list_scopes: {
+    listInstanceScopes: {
         parameters: {
             query?: never;
             header?: never;
@@ -3272,10 +3296,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_Scope"];
+                    "application/json": components["schemas"]["Page_VariableScope"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3286,17 +3310,17 @@ export interface operations {
             };
         };
     };
-    set_scope_variables: {
+    setInstanceScopeVariables: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
             path: {
                 /** @description The instance */
                 id: string;
-                /** @description The scope, as the list of scopes names it */
+                /** @description Id of the scope, from the list of scopes */
                 scope: string;
             };
             cookie?: never;
@@ -3314,10 +3338,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Scope"];
+                    "application/json": components["schemas"]["VariableScope"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3328,7 +3352,7 @@ export interface operations {
             };
         };
     };
-    signal: {
+    signalInstance: {
         parameters: {
             query?: never;
             header?: never;
@@ -3340,23 +3364,23 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is sent; null when empty */
+        /** @description The payload; an empty body is null */
         requestBody?: {
             content: {
                 "application/json": unknown;
             };
         };
         responses: {
-            /** @description Taken, or kept */
+            /** @description Delivered or buffered */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3367,12 +3391,12 @@ export interface operations {
             };
         };
     };
-    timeline: {
+    getInstanceTimeline: {
         parameters: {
             query?: {
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -3384,16 +3408,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happened and will */
+            /** @description Past and upcoming events */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_Entry"];
+                    "application/json": components["schemas"]["Page_HistoryEvent"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3404,10 +3428,10 @@ export interface operations {
             };
         };
     };
-    set_variables: {
+    setInstanceVariables: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -3433,7 +3457,7 @@ export interface operations {
                     "application/json": components["schemas"]["Instance"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3444,28 +3468,28 @@ export interface operations {
             };
         };
     };
-    list_journeys: {
+    listJourneys: {
         parameters: {
             query?: {
-                /** @description Of this journey, in any version */
+                /** @description Only of this journey, in any version */
                 journeyName?: string;
                 /** @description RUNNING, SUCCEEDED or FAILED */
                 phase?: string;
-                /** @description With all of these tags */
+                /** @description Only with all of these tags */
                 tag?: string[];
-                /** @description With this attribute */
+                /** @description Only with this attribute */
                 subjectId?: string;
-                /** @description With this attribute */
+                /** @description Only with this attribute */
                 tenantId?: string;
-                /** @description With this attribute */
+                /** @description Only with this attribute */
                 orderId?: string;
-                /** @description With this attribute */
+                /** @description Only with this attribute */
                 paymentIntentId?: string;
-                /** @description With this attribute */
+                /** @description Only with this attribute */
                 crmCaseId?: string;
-                /** @description How many at most: 50 when not given, 1,000 at most */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most */
                 limit?: number;
-                /** @description Where the page before ended */
+                /** @description The `nextCursor` of the previous page */
                 cursor?: string;
             };
             header?: never;
@@ -3474,7 +3498,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description JourneyStatus, a page of them */
+            /** @description A page of JourneyStatus */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3483,7 +3507,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3494,7 +3518,7 @@ export interface operations {
             };
         };
     };
-    journey_status: {
+    getJourney: {
         parameters: {
             query?: never;
             header?: never;
@@ -3515,7 +3539,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3526,7 +3550,7 @@ export interface operations {
             };
         };
     };
-    journey_result: {
+    getJourneyResult: {
         parameters: {
             query?: never;
             header?: never;
@@ -3547,7 +3571,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3558,7 +3582,7 @@ export interface operations {
             };
         };
     };
-    cancel_journey: {
+    cancelJourney: {
         parameters: {
             query?: never;
             header?: never;
@@ -3579,7 +3603,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3590,14 +3614,14 @@ export interface operations {
             };
         };
     };
-    submit_step: {
+    submitJourneyStep: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 /** @description The instance */
                 id: string;
-                /** @description The id of a wait or webhook that is active */
+                /** @description Id of an active wait or webhook */
                 step: string;
             };
             cookie?: never;
@@ -3609,7 +3633,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description JourneyStatus, with what the step shows */
+            /** @description JourneyStatus, with the response of the step */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3618,7 +3642,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3629,11 +3653,11 @@ export interface operations {
             };
         };
     };
-    start_journey: {
+    startJourney: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes a repetition harmless: it answers with the instance of the first */
+                /** @description Makes retries safe: a repeated request returns the instance of the first one */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3649,7 +3673,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How it ended, or how it stands */
+            /** @description The outcome, or the status */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3658,7 +3682,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Where to look (`startMode: async`) */
+            /** @description Where to poll for the status (`startMode: async`) */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3667,7 +3691,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3678,7 +3702,7 @@ export interface operations {
             };
         };
     };
-    publish: {
+    publishMessage: {
         parameters: {
             query?: never;
             header?: never;
@@ -3691,16 +3715,16 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of it */
+            /** @description The result */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Published"];
+                    "application/json": components["schemas"]["PublishResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3711,7 +3735,7 @@ export interface operations {
             };
         };
     };
-    resume: {
+    resumeEngine: {
         parameters: {
             query?: never;
             header?: never;
@@ -3720,20 +3744,20 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Because"] | null;
+                "application/json": components["schemas"]["OperatorReason"] | null;
             };
         };
         responses: {
-            /** @description It acts */
+            /** @description The engine runs */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3744,18 +3768,18 @@ export interface operations {
             };
         };
     };
-    list_schedules: {
+    listSchedules: {
         parameters: {
             query?: {
-                /** @description That start the definition of this name. */
+                /** @description Only schedules that start this definition. */
                 definition?: string;
-                /** @description In this state. */
+                /** @description Only in this state. */
                 state?: "active" | "paused" | "completed";
-                /** @description For this subject. */
+                /** @description Only for this subject. */
                 subject?: string;
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -3773,7 +3797,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3784,7 +3808,7 @@ export interface operations {
             };
         };
     };
-    create_schedule: {
+    createSchedule: {
         parameters: {
             query?: never;
             header?: never;
@@ -3806,7 +3830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3817,7 +3841,7 @@ export interface operations {
             };
         };
     };
-    get_schedule: {
+    getSchedule: {
         parameters: {
             query?: never;
             header?: never;
@@ -3838,7 +3862,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3849,10 +3873,10 @@ export interface operations {
             };
         };
     };
-    delete_schedule: {
+    deleteSchedule: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -3864,16 +3888,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It starts nothing any more */
+            /** @description Deleted */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3884,7 +3908,7 @@ export interface operations {
             };
         };
     };
-    change_schedule: {
+    updateSchedule: {
         parameters: {
             query?: never;
             header?: never;
@@ -3896,7 +3920,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChangeSchedule"];
+                "application/json": components["schemas"]["ScheduleUpdate"];
             };
         };
         responses: {
@@ -3909,7 +3933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3920,10 +3944,10 @@ export interface operations {
             };
         };
     };
-    backfill_schedule: {
+    backfillSchedule: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -3935,20 +3959,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Backfill"];
+                "application/json": components["schemas"]["ScheduleBackfill"];
             };
         };
         responses: {
-            /** @description How many will run */
+            /** @description The number of runs */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Backfilled"];
+                    "application/json": components["schemas"]["ScheduleBackfillResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3959,10 +3983,10 @@ export interface operations {
             };
         };
     };
-    next_slots: {
+    listNextOccurrences: {
         parameters: {
             query?: {
-                /** @description How many: 10 when not given, 1,000 at most. */
+                /** @description Maximum number: 10 by default, 1,000 at most. */
                 count?: number;
             };
             header?: never;
@@ -3974,16 +3998,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Slots */
+            /** @description Occurrences */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NextSlots"];
+                    "application/json": components["schemas"]["NextOccurrences"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3994,12 +4018,12 @@ export interface operations {
             };
         };
     };
-    occurrences: {
+    listScheduleOccurrences: {
         parameters: {
             query?: {
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4011,7 +4035,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What became of slots */
+            /** @description Outcomes of occurrences */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4020,7 +4044,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Occurrence"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4031,10 +4055,10 @@ export interface operations {
             };
         };
     };
-    pause_schedule: {
+    pauseSchedule: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4055,7 +4079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4066,10 +4090,10 @@ export interface operations {
             };
         };
     };
-    resume_schedule: {
+    resumeSchedule: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4090,7 +4114,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4101,10 +4125,10 @@ export interface operations {
             };
         };
     };
-    trigger_schedule: {
+    triggerSchedule: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4125,7 +4149,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4136,7 +4160,7 @@ export interface operations {
             };
         };
     };
-    broadcast: {
+    broadcastSignal: {
         parameters: {
             query?: never;
             header?: never;
@@ -4146,23 +4170,23 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is sent; null when empty */
+        /** @description The payload; an empty body is null */
         requestBody?: {
             content: {
                 "application/json": unknown;
             };
         };
         responses: {
-            /** @description Who got it */
+            /** @description The receivers */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Delivered"];
+                    "application/json": components["schemas"]["BroadcastResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4173,18 +4197,18 @@ export interface operations {
             };
         };
     };
-    list_tasks: {
+    listTasks: {
         parameters: {
             query?: {
-                /** @description Done by these: `user` is the list of people. */
+                /** @description Only of this kind; `user` lists user tasks. */
                 kind?: "worker" | "engine" | "user";
-                /** @description In this state. */
+                /** @description Only in this state. */
                 state?: "ready" | "leased" | "held" | "done";
-                /** @description Of this instance. */
+                /** @description Only of this instance. */
                 instance?: string;
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4202,7 +4226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Task"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4213,7 +4237,7 @@ export interface operations {
             };
         };
     };
-    claim: {
+    claimTasks: {
         parameters: {
             query?: never;
             header?: never;
@@ -4222,7 +4246,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Claim"];
+                "application/json": components["schemas"]["TaskClaim"];
             };
         };
         responses: {
@@ -4232,10 +4256,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Claimed"];
+                    "application/json": components["schemas"]["ClaimedTasks"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4246,7 +4270,7 @@ export interface operations {
             };
         };
     };
-    complete_many: {
+    completeTasks: {
         parameters: {
             query?: never;
             header?: never;
@@ -4255,20 +4279,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CompleteMany"];
+                "application/json": components["schemas"]["TaskReports"];
             };
         };
         responses: {
-            /** @description What became of each */
+            /** @description The result of each report */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Completed"];
+                    "application/json": components["schemas"]["TaskReportResults"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4279,7 +4303,7 @@ export interface operations {
             };
         };
     };
-    get_task: {
+    getTask: {
         parameters: {
             query?: never;
             header?: never;
@@ -4300,7 +4324,7 @@ export interface operations {
                     "application/json": components["schemas"]["Task"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4311,7 +4335,7 @@ export interface operations {
             };
         };
     };
-    assign: {
+    assignTask: {
         parameters: {
             query?: never;
             header?: never;
@@ -4323,20 +4347,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Assignment"];
+                "application/json": components["schemas"]["TaskAssignment"];
             };
         };
         responses: {
-            /** @description It is theirs */
+            /** @description Assigned */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4347,7 +4371,7 @@ export interface operations {
             };
         };
     };
-    complete: {
+    completeTask: {
         parameters: {
             query?: never;
             header?: never;
@@ -4359,20 +4383,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Complete"];
+                "application/json": components["schemas"]["TaskCompletion"];
             };
         };
         responses: {
-            /** @description It has its outcome */
+            /** @description The outcome is recorded */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4383,7 +4407,7 @@ export interface operations {
             };
         };
     };
-    extend: {
+    extendTaskLease: {
         parameters: {
             query?: never;
             header?: never;
@@ -4395,7 +4419,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Extend"];
+                "application/json": components["schemas"]["LeaseExtension"];
             };
         };
         responses: {
@@ -4405,10 +4429,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Extended"];
+                    "application/json": components["schemas"]["ExtendedLease"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4443,7 @@ export interface operations {
             };
         };
     };
-    fail: {
+    failTask: {
         parameters: {
             query?: never;
             header?: never;
@@ -4431,20 +4455,20 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Fail"];
+                "application/json": components["schemas"]["TaskFailure"];
             };
         };
         responses: {
-            /** @description Heard */
+            /** @description The failure is recorded */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4455,7 +4479,7 @@ export interface operations {
             };
         };
     };
-    unassign: {
+    unassignTask: {
         parameters: {
             query?: never;
             header?: never;
@@ -4467,16 +4491,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is nobody's */
+            /** @description Unassigned */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4487,20 +4511,20 @@ export interface operations {
             };
         };
     };
-    list_timers: {
+    listTimers: {
         parameters: {
             query?: {
-                /** @description Of this instance. */
+                /** @description Only of this instance. */
                 instance?: string;
-                /** @description Of the definition of this name, in any version. */
+                /** @description Only of this definition, in any version. */
                 definition?: string;
-                /** @description Due before this instant. */
+                /** @description Only due before this instant. */
                 dueBefore?: string;
-                /** @description Due at or after this instant. */
+                /** @description Only due at or after this instant. */
                 dueAfter?: string;
-                /** @description How many at most: 50 when not given, 1,000 at most. */
+                /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
-                /** @description Where the page before ended. */
+                /** @description The `nextCursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4518,7 +4542,7 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Timer"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4529,7 +4553,7 @@ export interface operations {
             };
         };
     };
-    get_timer: {
+    getTimer: {
         parameters: {
             query?: never;
             header?: never;
@@ -4550,7 +4574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Timer"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4561,7 +4585,7 @@ export interface operations {
             };
         };
     };
-    move_timer: {
+    moveTimer: {
         parameters: {
             query?: never;
             header?: never;
@@ -4573,7 +4597,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MoveTimer"];
+                "application/json": components["schemas"]["TimerMove"];
             };
         };
         responses: {
@@ -4583,10 +4607,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4597,10 +4621,10 @@ export interface operations {
             };
         };
     };
-    fire_timer: {
+    fireTimer: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4612,16 +4636,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It has fired */
+            /** @description Fired */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4632,10 +4656,10 @@ export interface operations {
             };
         };
     };
-    freeze_timer: {
+    freezeTimer: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4653,10 +4677,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4667,10 +4691,10 @@ export interface operations {
             };
         };
     };
-    release_timer: {
+    releaseTimer: {
         parameters: {
             query?: {
-                /** @description For those who look at it later. */
+                /** @description Why the operator does this; recorded in the history. */
                 reason?: string;
             };
             header?: never;
@@ -4688,10 +4712,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["OperationResult"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4702,7 +4726,7 @@ export interface operations {
             };
         };
     };
-    why: {
+    explain: {
         parameters: {
             query?: never;
             header?: never;
@@ -4714,16 +4738,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer */
+            /** @description The explanation */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Why"];
+                    "application/json": components["schemas"]["Explanation"];
                 };
             };
-            /** @description Refused; `code` says why */
+            /** @description Rejected; `code` says why */
             default: {
                 headers: {
                     [name: string]: unknown;

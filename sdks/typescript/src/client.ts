@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Backoff } from "./backoff.js";
 import { MeantimeError, Unavailable } from "./errors.js";
 import { Transport, type Json, type RequestOptions } from "./http.js";
-import type { Instance, Page, Summary, Timer } from "./types.js";
+import type { Instance, InstanceSummary, Page, Timer } from "./types.js";
 
 const API = "/api/v1";
 
@@ -92,8 +92,8 @@ export class Client {
   }
 
   /** Instances, newest first; filters as in the HTTP API. Reads page after page. */
-  instances(filters: Record<string, string> = {}): AsyncGenerator<Summary> {
-    return this.#pages<Summary>("/instances", filters);
+  instances(filters: Record<string, string> = {}): AsyncGenerator<InstanceSummary> {
+    return this.#pages<InstanceSummary>("/instances", filters);
   }
 
   /** What happened to an instance. */

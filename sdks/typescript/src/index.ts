@@ -11,5 +11,5 @@ export {
   type FailureOptions,
 } from "./errors.js";
 export type { Outcome, Task, TaskFunction } from "./task.js";
-export type { Instance, Summary, Timer, WaitingFor } from "./types.js";
+export type { Instance, InstanceSummary, Timer, WaitingFor } from "./types.js";
 export { Worker, type WorkerOptions } from "./worker.js";

@@ -59,9 +59,9 @@ export class Reporter {
   #waiting: Report[] = [];
   #isSending = false;
 
-  constructor(post: Post, bodyBytes: number, log: (message: string) => void) {
+  constructor(post: Post, maxBodyBytes: number, log: (message: string) => void) {
     this.#post = post;
-    this.#limit = bodyBytes;
+    this.#limit = maxBodyBytes;
     this.#log = log;
   }
 

@@ -13,13 +13,13 @@ export interface Page<T> {
 export type Instance = Schemas["Instance"];
 
 /** An instance in a list: without input, output and variables. */
-export type Summary = Schemas["Summary"];
+export type InstanceSummary = Schemas["InstanceSummary"];
 
-export type WaitingFor = Schemas["Waiting"];
+export type WaitingFor = Schemas["WaitingFor"];
 
 export type Timer = Schemas["Timer"];
 
 export type ClaimedTask = Schemas["ClaimedTask"];
 
 /** The body of `/fail`, without the token. */
-export type Failure = Omit<Schemas["Fail"], "leaseToken">;
+export type Failure = Omit<Schemas["TaskFailure"], "leaseToken">;

@@ -36,7 +36,7 @@ export interface WorkerOptions {
   /** How long running tasks may take after a signal; 25 seconds unless said otherwise. */
   graceMs?: number;
   /** The largest request that the server accepts; 1 MiB unless said otherwise. */
-  bodyBytes?: number;
+  maxBodyBytes?: number;
   /** Hears what goes wrong; writes to the console unless said otherwise. */
   log?: (message: string) => void;
 }
@@ -53,20 +53,20 @@ export class Worker {
 
   constructor(url: string, options: WorkerOptions = {}) {
     const { concurrency = 10, leaseMs = 60_000, pollMs = 20_000 } = options;
-    const { graceMs = 25_000, bodyBytes = 1 << 20 } = options;
+    const { graceMs = 25_000, maxBodyBytes = 1 << 20 } = options;
     if (!(concurrency >= 1) || !(leaseMs > 0) || !(pollMs >= 0)) {
       throw new MeantimeError("concurrency and leaseMs are above zero, pollMs is not below it");
     }
-    if (!(graceMs >= 0) || !(bodyBytes >= 10_000)) {
-      throw new MeantimeError("graceMs is not below zero, bodyBytes is at least 10,000");
+    if (!(graceMs >= 0) || !(maxBodyBytes >= 10_000)) {
+      throw new MeantimeError("graceMs is not below zero, maxBodyBytes is at least 10,000");
     }
     this.name = options.name ?? `${hostname()}-${process.pid}`;
     this.#http = new Transport(url, options.token);
     const log = options.log ?? ((message: string) => console.warn(`meantime: ${message}`));
     const { queues = [] } = options;
-    this.#options = { queues, concurrency, leaseMs, pollMs, graceMs, bodyBytes, log };
+    this.#options = { queues, concurrency, leaseMs, pollMs, graceMs, maxBodyBytes, log };
     const post = (path: string, body: string) => this.#call(path, body);
-    this.#reporter = new Reporter(post, bodyBytes, log);
+    this.#reporter = new Reporter(post, maxBodyBytes, log);
   }
 
   /** The types of task this worker does. */

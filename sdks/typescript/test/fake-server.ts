@@ -23,7 +23,7 @@ export const DROPPED: Told = [0, undefined];
 export class FakeServer {
   readonly calls: Call[] = [];
   /** As large as the real server's. */
-  bodyBytes = 1 << 20;
+  maxBodyBytes = 1 << 20;
   readonly #answers = new Map<string, Answer>();
   #waiting: (() => void)[] = [];
   #server!: Server;
@@ -43,7 +43,7 @@ export class FakeServer {
         const unknown: Answer = () => [404, { code: "not_found" }];
         let answer = fake.#answers.get(path.split("?")[0] ?? "") ?? unknown;
         const body: unknown = text && isJson ? JSON.parse(text) : text;
-        if (bytes.length > fake.bodyBytes) {
+        if (bytes.length > fake.maxBodyBytes) {
           answer = tooLarge;
         } else {
           fake.calls.push({ method: request.method ?? "", path, body, headers: request.headers });

@@ -134,7 +134,7 @@ test("a failure that is too large keeps its meaning", async () => {
 });
 
 test("a server with a lower limit gets smaller reports", async () => {
-  server.bodyBytes = 300_000;
+  server.maxBodyBytes = 300_000;
   await work(server, 6, (number: number) => "x".repeat(number === 1 ? 400_000 : 100_000));
   const small = [2, 3, 4, 5, 6].map((number) => [`tk_${number}`, 100_000]);
   assert.deepEqual(lengths(), Object.fromEntries(small));

@@ -1,4 +1,4 @@
-//! `meantime config`: the configuration that a server would run with.
+//! `meantime config`: validates the effective configuration of a server.
 
 use std::process::ExitCode;
 
@@ -8,12 +8,12 @@ use meantime_server::{Layers, check_tls};
 use super::serve::ServerFlags;
 use crate::show;
 
-/// Shows the configuration.
+/// Validates the configuration.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Config {
     #[command(flatten)]
     flags: ServerFlags,
-    /// Print it, as TOML
+    /// Print the effective configuration as TOML
     #[arg(long)]
     print: bool,
 }
@@ -23,9 +23,9 @@ impl Config {
         let settings = self.flags.settings(Layers::default())?;
         check_tls(&settings.tls)?;
         if self.print {
-            show::line(settings.to_toml()?.trim_end())?;
+            show::print_line(settings.to_toml()?.trim_end())?;
         } else {
-            show::line("the configuration is good; --print shows it")?;
+            show::print_line("the configuration is valid; --print shows it")?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,4 +1,4 @@
-//! `meantime dev`: one command to a running server, with the definitions of a directory.
+//! `meantime dev`: runs a development server and deploys the definitions of a directory.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,108 +19,115 @@ use tokio::sync::mpsc;
 use super::serve::ServerFlags;
 use crate::client::DEFAULT_URL;
 use crate::definitions::{self, DefinitionFile};
-use crate::draw::draw;
+use crate::diagnostic::render_diagnostic;
 use crate::{server, show};
 
-/// What is loaded for those who name nothing.
-const EXAMPLES: &str = "examples";
+/// The directory that is loaded when none is given.
+const DEFAULT_DIRECTORY: &str = "examples";
 
-/// The configuration value that tells the journeys among the examples where the services answer
-/// that they call: at this very server.
-const STUBS: &str = "stubs";
+/// The configuration value with which the example journeys find the services that they call: this
+/// server serves stubs of them.
+const STUBS_CONFIG_KEY: &str = "stubs";
 
-/// Where state is kept.
-const DIRECTORY: &str = ".meantime";
+/// The directory of the embedded store.
+const STATE_DIRECTORY: &str = ".meantime";
 
-/// The example that a newcomer is told to start, and its input: it needs nobody else to begin.
-const FIRST: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
+/// The example that the welcome text suggests, with an input: it starts without other services.
+const FIRST_EXAMPLE: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
 
-/// Runs a server for development.
+/// Runs a development server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Dev {
-    /// Definitions to load and to watch [default: examples, with their schedules paused]
+    /// Directory of definitions to deploy and watch [default: examples, with schedules paused]
     directory: Option<PathBuf>,
-    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    /// Directory of files that definitions refer to, besides the definition's own directory
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
-    /// Calls to HOST (or *.DOMAIN) go to ADDRESS instead: HOST:PORT, or http://HOST:PORT for a mock
-    /// without TLS
-    #[arg(long, value_name = "HOST=ADDRESS", value_parser = host_override)]
+    /// Send outbound calls for HOST (or *.DOMAIN) to ADDRESS: HOST:PORT, or http://HOST:PORT for a
+    /// mock without TLS
+    #[arg(long, value_name = "HOST=ADDRESS", value_parser = parse_host_override)]
     host_override: Vec<(String, String)>,
-    /// Authorities, as PEM, whose certificates calls believe besides those of this machine
+    /// PEM file of certificate authorities that outbound calls trust besides those of this machine
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     #[command(flatten)]
     flags: ServerFlags,
 }
 
-/// A host and where its calls go.
-fn host_override(text: &str) -> Result<(String, String), String> {
+/// Parses `HOST=ADDRESS`.
+fn parse_host_override(text: &str) -> Result<(String, String), String> {
     let (host, address) = text.split_once('=').ok_or("write HOST=ADDRESS")?;
     Ok((host.trim().to_owned(), address.trim().to_owned()))
 }
 
 impl Dev {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        // A developer's own services are on this machine.
+        // Services under development run on this machine, which egress forbids by default.
         let loopback = vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()];
-        // A store whose clock was moved ahead would be refused on the wall clock.
+        // A store whose virtual clock was advanced is ahead of the wall clock, and `serve` rejects
+        // it: so each clock has its own file.
         let file = if self.flags.is_virtual() { "virtual.db" } else { "meantime.db" };
         let defaults = Layers::default()
-            .flag("db", format!("sqlite:{DIRECTORY}/{file}"))
+            .flag("db", format!("sqlite:{STATE_DIRECTORY}/{file}"))
             .flag("egress.allow", loopback)
             .flag("log.level", "warn");
         let mut settings = self.flags.settings(defaults)?;
-        settings.egress.hosts.extend(self.host_override);
+        settings.egress.host_overrides.extend(self.host_override);
         settings.egress.ca_file = self.ca_file.or(settings.egress.ca_file);
-        std::fs::create_dir_all(DIRECTORY).with_context(|| DIRECTORY.to_owned())?;
+        std::fs::create_dir_all(STATE_DIRECTORY).with_context(|| STATE_DIRECTORY.to_owned())?;
         let state = settings.db.to_string();
         let is_virtual = settings.clock.is_virtual;
         let scheme = if settings.tls.cert.is_some() { "https" } else { "http" };
         let catalogs = self.catalog;
-        let is_tour = self.directory.is_none();
-        let directory = self.directory.unwrap_or_else(|| PathBuf::from(EXAMPLES));
-        let base = move |address: SocketAddr| format!("{scheme}://{}", reachable(address));
+        let is_default_directory = self.directory.is_none();
+        let directory = self.directory.unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
+        let base = move |address: SocketAddr| format!("{scheme}://{}", connectable(address));
         let prepare = move |settings: &mut Settings, address: SocketAddr| {
             let stubs = format!("{}/api/v1/stubs", base(address));
             let config = &mut settings.journeys.config;
-            config.entry(STUBS.to_owned()).or_insert_with(|| stubs.into());
+            config.entry(STUBS_CONFIG_KEY.to_owned()).or_insert_with(|| stubs.into());
         };
         server::run(settings, prepare, |engine, app, address| async move {
-            let loaded = load(&app, engine.kernel(), &directory, &catalogs).await?;
-            let paused =
-                if is_tour { pause_new(engine.kernel(), &loaded).await? } else { Vec::new() };
+            let loaded = deploy_directory(&app, engine.kernel(), &directory, &catalogs).await?;
+            let paused = if is_default_directory {
+                pause_new_schedules(engine.kernel(), &loaded).await?
+            } else {
+                Vec::new()
+            };
             let names: Vec<String> = loaded.into_iter().map(|(name, ..)| name).collect();
-            greet(&base(address), &directory, &names, &paused, &state, is_virtual);
-            watch(app, engine.kernel().clone(), &directory, catalogs);
+            print_welcome(&base(address), &directory, &names, &paused, &state, is_virtual);
+            watch_directory(app, engine.kernel().clone(), &directory, catalogs);
             Ok(engine)
         })?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Deploys everything in a directory; what is wrong is drawn and does not stop the rest.
-async fn load(
+/// Deploys all definitions of a directory. Errors are printed and do not stop the rest.
+async fn deploy_directory(
     app: &App,
     kernel: &Kernel,
     directory: &Path,
     catalogs: &[PathBuf],
 ) -> Result<Vec<(String, u32, bool)>> {
     if !directory.exists() {
-        show::tell(&format!("{} does not exist; nothing was loaded", directory.display()));
+        show::print_error(&format!("{} does not exist; nothing was deployed", directory.display()));
         return Ok(Vec::new());
     }
     let mut loaded = Vec::new();
     for file in definitions::find(directory, catalogs)? {
-        loaded.extend(deploy(app, kernel, &file).await);
+        loaded.extend(deploy_file(app, kernel, &file).await);
     }
     Ok(loaded)
 }
 
-/// Pauses the schedules of what was loaded for the first time: a newcomer who moves the clock by a
-/// month wants to see the instance that they have started, not thirty nightly runs. Gives back the
-/// names of their definitions.
-async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Vec<String>> {
+/// Pauses the schedules of definitions that were deployed for the first time: who advances the
+/// clock by a month wants to see the instance that they started, not thirty nightly runs. Returns
+/// the names of those definitions.
+async fn pause_new_schedules(
+    kernel: &Kernel,
+    loaded: &[(String, u32, bool)],
+) -> Result<Vec<String>> {
     let name = Some(SCHEDULE_DEFINITION.to_owned());
     let filter = DefinitionFilter { name, ..DefinitionFilter::default() };
     let definitions = kernel.store().definitions(filter).await?;
@@ -134,8 +141,8 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
                 *new && *name == spec.definition && *version == spec.version
             })
         };
-        let Some(spec) = spec_of(row).filter(is_new) else { continue };
-        let reason = "loaded by `meantime dev` for a first look".to_owned();
+        let Some(spec) = active_spec(row).filter(is_new) else { continue };
+        let reason = "paused by `meantime dev` after the first deployment".to_owned();
         let by = AuditInfo { actor: "meantime dev".to_owned(), reason };
         let action = ScheduleAction::Pause;
         kernel.call(Command::Schedule { schedule: row.id, action, audit: by }).await?;
@@ -144,16 +151,21 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
     Ok(paused)
 }
 
-/// What a schedule does, unless it is paused. One that was armed just now may not have begun.
-fn spec_of(row: &InstanceRow) -> Option<ScheduleSpec> {
+/// The specification of a schedule that is not paused. Before its first turn a schedule has no
+/// view, and the specification is the input of its start.
+fn active_spec(row: &InstanceRow) -> Option<ScheduleSpec> {
     match ScheduleView::of_instance(row) {
         Some(view) => Some(view.spec).filter(|_| !view.paused),
         None => row.start()?.input.read().ok(),
     }
 }
 
-/// Deploys a file: names, versions, and whether each is new.
-async fn deploy(app: &App, kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, bool)> {
+/// Deploys a file. Returns name, version and whether the version is new.
+async fn deploy_file(
+    app: &App,
+    kernel: &Kernel,
+    file: &DefinitionFile,
+) -> Vec<(String, u32, bool)> {
     let path = file.path.display().to_string();
     if kernel.notations().get(file.notation).is_none() {
         return Vec::new();
@@ -163,19 +175,22 @@ async fn deploy(app: &App, kernel: &Kernel, file: &DefinitionFile) -> Vec<(Strin
         Err(DeployError::Diagnostics(found)) => {
             let colors = show::colors();
             for it in found.iter().filter(|it| it.severity == Severity::Error) {
-                show::tell(&format!("{}\n", draw(&path, &file.source.text, it, colors)));
+                show::print_error(&format!(
+                    "{}\n",
+                    render_diagnostic(&path, &file.source.text, it, colors)
+                ));
             }
             Vec::new()
         }
         Err(DeployError::Kernel(error)) => {
-            show::tell(&format!("{path}: {error}"));
+            show::print_error(&format!("{path}: {error}"));
             Vec::new()
         }
     }
 }
 
-/// The address under which this machine reaches a server that listens on all of its addresses.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
+/// An address that clients on this machine can connect to, also when the server listens on all.
+fn connectable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         let is_v4 = address.is_ipv4();
         address.set_ip(if is_v4 { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
@@ -183,12 +198,12 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Says something to whoever started it, if they still look.
-fn say(text: &str) {
-    drop(show::line(text));
+/// Prints a line; a closed output does not stop the server.
+fn print_line(text: &str) {
+    drop(show::print_line(text));
 }
 
-fn greet(
+fn print_welcome(
     base: &str,
     directory: &Path,
     names: &[String],
@@ -196,39 +211,39 @@ fn greet(
     state: &str,
     is_virtual: bool,
 ) {
-    say(&format!("Meantime is running at {base}\n"));
+    print_line(&format!("Meantime is running at {base}\n"));
     if !names.is_empty() {
-        say(&format!("  definitions  {}", names.join(", ")));
+        print_line(&format!("  definitions  {}", names.join(", ")));
     }
     if !paused.is_empty() {
-        say(&format!("  schedules    {}: paused until you resume them", paused.join(", ")));
+        print_line(&format!("  schedules    {}: paused until you resume them", paused.join(", ")));
     }
-    say(&format!("  watching     {}", directory.display()));
-    say(&format!("  API          {base}/docs"));
-    say(&format!("  state        {state}"));
+    print_line(&format!("  watching     {}", directory.display()));
+    print_line(&format!("  API          {base}/docs"));
+    print_line(&format!("  state        {state}"));
     if is_virtual {
-        say("  clock        stands still until you move it");
+        print_line("  clock        virtual; it moves only when you advance it");
     }
-    say("\nTry this:\n");
-    let is_first = names.iter().any(|name| name == FIRST.0);
+    print_line("\nTry this:\n");
+    let is_first = names.iter().any(|name| name == FIRST_EXAMPLE.0);
     let generic = (names.first().map_or("NAME", String::as_str), "{}");
-    let (name, input) = if is_first { FIRST } else { generic };
-    say(&format!(
+    let (name, input) = if is_first { FIRST_EXAMPLE } else { generic };
+    print_line(&format!(
         "  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances"
     ));
-    // The way this program was called works also where it is not installed.
+    // The path that started this process also works where `meantime` is not on the PATH.
     let program = std::env::args().next();
     let program = program.as_deref().unwrap_or("meantime");
     let url = if base == DEFAULT_URL { String::new() } else { format!(" --url {base}") };
-    say(&format!("  {program} ps{url}"));
+    print_line(&format!("  {program} ps{url}"));
     if is_virtual {
-        say(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
+        print_line(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
     }
-    say("\nCtrl-C ends it; state stays.");
+    print_line("\nCtrl-C stops the server; its state is kept.");
 }
 
-/// Deploys files again when they change.
-fn watch(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
+/// Deploys files again when they change, until the server stops.
+fn watch_directory(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
     let (sender, mut changes) = mpsc::unbounded_channel();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if let Ok(event) = event
@@ -242,22 +257,22 @@ fn watch(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
         return;
     }
     tokio::spawn(async move {
-        // The watcher lives as long as somebody listens.
+        // Dropping the watcher would end the notifications.
         let _watcher = watcher;
-        // Saving a file is several changes; what was looked at is not looked at again.
+        // Saving a file causes several notifications; the same content is deployed once.
         let mut seen: BTreeMap<PathBuf, Source> = BTreeMap::new();
         while let Some(path) = changes.recv().await {
             if !definitions::is_definition(&path) {
                 continue;
             }
-            // A file that is gone again, or half written, comes with its next change.
+            // A file that is gone, or half written, is read again with its next notification.
             for file in definitions::find(&path, &catalogs).unwrap_or_default() {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;
                 }
-                for (name, version, new) in deploy(&app, &kernel, &file).await {
+                for (name, version, new) in deploy_file(&app, &kernel, &file).await {
                     if new {
-                        say(&format!("{name} {version} deployed from {}", path.display()));
+                        print_line(&format!("{name} {version} deployed from {}", path.display()));
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! `meantime eval`: one expression, without a server.
+//! `meantime eval`: evaluates one expression or script without a server.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -14,8 +14,8 @@ use meantime_kernel::random::{Entropy, SystemEntropy};
 
 use crate::show;
 
-/// Operations that an expression in FEEL may use.
-const FEEL_OPS: u64 = 10_000_000;
+/// Maximum number of operations of a FEEL expression.
+const FEEL_OPS_LIMIT: u64 = 10_000_000;
 
 /// Evaluates an expression and prints the result as JSON.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Eval {
     variables: Vec<String>,
 }
 
-/// The languages that are there.
+/// The languages that can be evaluated.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Language {
     Dataweave,
@@ -44,14 +44,14 @@ impl Eval {
         let variables: Result<Vec<(&str, String)>> =
             self.variables.iter().map(|variable| read_variable(variable)).collect();
         match self.lang {
-            Language::Dataweave => dataweave(&source, &variables?),
-            Language::Feel => feel(&source, &variables?),
-            Language::Flow => flow(&source, &variables?),
+            Language::Dataweave => eval_dataweave(&source, &variables?),
+            Language::Feel => eval_feel(&source, &variables?),
+            Language::Flow => eval_flow(&source, &variables?),
         }
     }
 }
 
-/// The text itself, or what the file holds that it names.
+/// The argument itself, or the content of the file that `@FILE` names.
 fn text_or_file(argument: &str) -> Result<String> {
     match argument.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(path).with_context(|| format!("cannot read {path}")),
@@ -59,7 +59,7 @@ fn text_or_file(argument: &str) -> Result<String> {
     }
 }
 
-/// The name of a variable, and the text of its value.
+/// Parses `NAME=JSON` or `NAME=@FILE`.
 fn read_variable(variable: &str) -> Result<(&str, String)> {
     let Some((name, value)) = variable.split_once('=') else {
         bail!("`--var {variable}` is not of the form NAME=JSON");
@@ -67,8 +67,8 @@ fn read_variable(variable: &str) -> Result<(&str, String)> {
     Ok((name, text_or_file(value)?))
 }
 
-/// A flow script without an instance: it can start nothing.
-fn flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+/// Evaluates a flow script without an instance: it has no tasks, timers or other effects.
+fn eval_flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let mut inputs = Vec::new();
     for (name, text) in variables {
         let value = Json::parse(text).map_err(|error| anyhow!("--var {name}: {error}"))?;
@@ -76,28 +76,28 @@ fn flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     }
     let (now, seed) = (SystemClock.now().engine, SystemEntropy::default().next());
     let evaluation = script::evaluate(source, &inputs, now, seed, &Limits::default());
-    evaluation.diagnostics.iter().for_each(show_diagnostic);
+    evaluation.diagnostics.iter().for_each(print_diagnostic);
     Ok(match evaluation.result {
         Some(Ok(json)) => {
-            show::line(json.as_str())?;
+            show::print_line(json.as_str())?;
             ExitCode::SUCCESS
         }
         Some(Err(failure)) => {
-            show::tell(&format!("error[{}]: {}", failure.code, failure.message));
+            show::print_error(&format!("error[{}]: {}", failure.code, failure.message));
             ExitCode::FAILURE
         }
         None => ExitCode::FAILURE,
     })
 }
 
-fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+fn eval_dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let names: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
     let mut values = Vec::new();
     for (name, text) in variables {
         values.push(json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?);
     }
     let compilation = Script::compile(source, &names);
-    compilation.diagnostics.iter().for_each(show_diagnostic);
+    compilation.diagnostics.iter().for_each(print_diagnostic);
     let Some(script) = compilation.script else { return Ok(ExitCode::FAILURE) };
     let context = EvalContext {
         now: SystemClock.now().engine,
@@ -106,20 +106,20 @@ fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     };
     Ok(match script.evaluate_to_json(values, &context) {
         Ok(text) => {
-            show::line(&text)?;
+            show::print_line(&text)?;
             ExitCode::SUCCESS
         }
         Err(error) => {
-            show::tell(&format!("error[{}]: {error}", error.code()));
+            show::print_error(&format!("error[{}]: {error}", error.code()));
             if let Some(help) = error.help {
-                show::tell(&format!("  help: {help}"));
+                show::print_error(&format!("  help: {help}"));
             }
             ExitCode::FAILURE
         }
     })
 }
 
-fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+fn eval_feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let mut values = BTreeMap::new();
     for (name, text) in variables {
         let value = json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?;
@@ -128,9 +128,9 @@ fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let program = match feel::compile(source.trim().trim_start_matches('=').trim()) {
         Ok(program) => program,
         Err(problem) => {
-            show::tell(&format!("error: {problem}"));
+            show::print_error(&format!("error: {problem}"));
             if let Some(help) = problem.help() {
-                show::tell(&format!("  help: {help}"));
+                show::print_error(&format!("  help: {help}"));
             }
             return Ok(ExitCode::FAILURE);
         }
@@ -138,11 +138,11 @@ fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let variable = |name: &str| values.get(name).cloned();
     let now = SystemClock.now().engine;
     let seed = now.as_millis().unsigned_abs();
-    let environment = feel::Environment { now: Some(now), ops: FEEL_OPS, seed };
+    let environment = feel::Environment { now: Some(now), ops: FEEL_OPS_LIMIT, seed };
     let evaluated = program.evaluate(&variable, &environment);
-    // The first reason for a null is worth knowing, also when something else came out in the end.
+    // FEEL turns errors into null; the first such error is shown even when the result is not null.
     if let Some(reason) = evaluated.reason {
-        show::tell(&format!("note: {reason}"));
+        show::print_error(&format!("note: {reason}"));
     }
     let text = evaluated.value.map_err(|error| error.to_string()).and_then(|value| {
         let plain = feel::to_json(&value).map_err(|error| error.to_string())?;
@@ -150,28 +150,28 @@ fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     });
     Ok(match text {
         Ok(text) => {
-            show::line(&text)?;
+            show::print_line(&text)?;
             ExitCode::SUCCESS
         }
         Err(error) => {
-            show::tell(&format!("error: {error}"));
+            show::print_error(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     })
 }
 
-fn show_diagnostic(diagnostic: &Diagnostic) {
+fn print_diagnostic(diagnostic: &Diagnostic) {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
     let (line, column) = (diagnostic.start.line, diagnostic.start.column);
-    show::tell(&format!(
+    show::print_error(&format!(
         "{severity}[{}]: {} (line {line}, column {column})",
         diagnostic.code, diagnostic.message
     ));
     if let Some(help) = &diagnostic.help {
-        show::tell(&format!("  help: {help}"));
+        show::print_error(&format!("  help: {help}"));
     }
 }

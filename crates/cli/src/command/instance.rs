@@ -1,4 +1,4 @@
-//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: everyday work with instances.
+//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: commands for instances.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,44 +6,44 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::client::{Client, Target, escape};
+use crate::client::{Client, ServerOptions, percent_encode};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
 
-/// How long one question about the end of an instance waits.
-const RESULT_WAIT: &str = "PT20S";
+/// The wait of one long poll for the result of an instance.
+const RESULT_POLL_WAIT: &str = "PT20S";
 
 /// Starts an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Start {
-    /// The definition
+    /// Name of the definition
     name: String,
-    /// Its input: JSON, or @FILE with JSON
+    /// Input as JSON, or @FILE to read it from a file
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
-    /// A business key, unique among live instances of the definition
+    /// Business key, unique among running instances of the definition
     #[arg(long)]
     key: Option<String>,
-    /// Which version; the latest when not given
+    /// Version of the definition [default: the latest]
     #[arg(long)]
     version: Option<u32>,
-    /// When it must be over: an instant, or a duration from now on
+    /// Deadline: an instant, or a duration from now
     #[arg(long)]
     deadline: Option<String>,
-    /// A tag to find it by; may be given several times
+    /// Tag to find the instance by; can be repeated
     #[arg(long)]
     tag: Vec<String>,
-    /// Wait for its end
+    /// Wait until the instance has ended
     #[arg(long)]
     wait: bool,
 }
 
 impl Start {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
-        let input = self.input.as_deref().map(argument).transpose()?;
+        let input = self.input.as_deref().map(read_json_argument).transpose()?;
         let mut members = vec![format!("\"definition\":{}", json!(self.name))];
-        // The input is passed on as it is written: numbers keep their digits.
+        // The input is passed on as text, so that numbers keep their digits.
         members.extend(input.map(|input| format!("\"input\":{input}")));
         let others = [
             ("key", self.key.map(Value::from)),
@@ -55,17 +55,17 @@ impl Start {
             members.extend(value.map(|value| format!("{}:{value}", json!(name))));
         }
         let started = client.post("/instances", format!("{{{}}}", members.join(",")))?;
-        if !self.wait || is_over(&started) {
+        if !self.wait || has_ended(&started) {
             return show_instance(target.format, &started);
         }
-        let path = format!("/instances/{}", escape(&text(&started["id"])));
-        while !is_over(&client.get(&format!("{path}/result?wait={RESULT_WAIT}"))?) {}
+        let path = format!("/instances/{}", percent_encode(&text(&started["id"])));
+        while !has_ended(&client.get(&format!("{path}/result?wait={RESULT_POLL_WAIT}"))?) {}
         show_instance(target.format, &client.get(&path)?)
     }
 }
 
-/// JSON as it stands on the command line, or in a file that it names.
-fn argument(argument: &str) -> Result<String> {
+/// Reads JSON from the argument, or from the file that `@FILE` names.
+fn read_json_argument(argument: &str) -> Result<String> {
     let text = match argument.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(Path::new(path)).with_context(|| path.to_owned())?,
         None => argument.to_owned(),
@@ -74,11 +74,11 @@ fn argument(argument: &str) -> Result<String> {
     Ok(text)
 }
 
-fn is_over(instance: &Value) -> bool {
+fn has_ended(instance: &Value) -> bool {
     instance["status"] != "running"
 }
 
-/// Shows an instance; one that failed makes the command fail.
+/// Prints an instance. The exit code is 1 if the instance has failed.
 fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
     if format == Format::Json {
         show::json(instance)?;
@@ -88,7 +88,7 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
             ("definition", format!("{} {}", text(&instance["definition"]), instance["version"])),
             ("status", text(&instance["status"])),
             ("error", error_of(instance)),
-            ("waits for", waiting_of(instance)),
+            ("waiting for", waiting_of(instance)),
             ("started", text(&instance["startedAt"])),
             ("ended", text(&instance["endedAt"])),
             ("deadline", text(&instance["deadlineAt"])),
@@ -99,7 +99,7 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
         ])?;
     }
     let failed = instance["status"] == "failed";
-    Ok(if failed { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS })
 }
 
 fn pretty(value: &Value) -> String {
@@ -130,37 +130,37 @@ fn waiting_of(instance: &Value) -> String {
 /// Lists instances.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Ps {
-    /// Of this definition
+    /// Only instances of this definition
     #[arg(long)]
     definition: Option<String>,
-    /// running, completed, failed or cancelled
+    /// Only with this status: running, completed, failed or cancelled
     #[arg(long)]
     status: Option<String>,
-    /// With this business key
+    /// Only with this business key
     #[arg(long)]
     key: Option<String>,
-    /// With this tag
+    /// Only with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only those with an open incident
+    /// Only with an open incident
     #[arg(long)]
     incidents: bool,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
 
-const PS: &[Column] = &[
+const PS_COLUMNS: &[Column] = &[
     ("INSTANCE", |it| text(&it["id"])),
     ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
     ("STATUS", |it| text(&it["status"])),
-    ("WAITS FOR", waiting_of),
+    ("WAITING FOR", waiting_of),
     ("STARTED", |it| text(&it["startedAt"])),
     ("KEY", |it| text(&it["key"])),
 ];
 
 impl Ps {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
         let filters = [
             ("definition", self.definition),
@@ -169,48 +169,50 @@ impl Ps {
             ("tag", self.tag),
             ("hasIncident", self.incidents.then(|| "true".to_owned())),
         ];
-        let items = client.list(&query("/instances", &filters), self.limit)?;
-        show::list(target.format, &items, PS)?;
+        let items = client.list(&path_with_query("/instances", &filters), self.limit)?;
+        show::list(target.format, &items, PS_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A path with the filters that are given.
-pub(super) fn query(path: &str, filters: &[(&str, Option<String>)]) -> String {
+/// Appends the filters that have a value as a query.
+pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) -> String {
     let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let given: Vec<String> = given.map(|(name, it)| format!("{name}={}", escape(it))).collect();
+    let given: Vec<String> =
+        given.map(|(name, it)| format!("{name}={}", percent_encode(it))).collect();
     if given.is_empty() { path.to_owned() } else { format!("{path}?{}", given.join("&")) }
 }
 
 /// Shows an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// The instance
+    /// Id of the instance
     id: String,
 }
 
 impl Show {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
-        let instance = Client::new(target)?.get(&format!("/instances/{}", escape(&self.id)))?;
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
+        let instance =
+            Client::new(target)?.get(&format!("/instances/{}", percent_encode(&self.id)))?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Ends an instance.
+/// Cancels an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cancel {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
 }
 
 impl Cancel {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let body = json!({ "reason": self.reason }).to_string();
-        let path = format!("/instances/{}/cancel", escape(&self.id));
+        let path = format!("/instances/{}/cancel", percent_encode(&self.id));
         let instance = Client::new(target)?.post(&path, body)?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
@@ -220,19 +222,23 @@ impl Cancel {
 /// Sends a signal to an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Signal {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// The signal
+    /// Name of the signal
     name: String,
-    /// What is sent: JSON, or @FILE with JSON
+    /// Payload as JSON, or @FILE to read it from a file
     #[arg(value_name = "JSON|@FILE", default_value = "null")]
     payload: String,
 }
 
 impl Signal {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
-        let path = format!("/instances/{}/signals/{}", escape(&self.id), escape(&self.name));
-        let answer = Client::new(target)?.post(&path, argument(&self.payload)?)?;
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
+        let path = format!(
+            "/instances/{}/signals/{}",
+            percent_encode(&self.id),
+            percent_encode(&self.name)
+        );
+        let answer = Client::new(target)?.post(&path, read_json_argument(&self.payload)?)?;
         if target.format == Format::Json {
             show::json(&answer)?;
         }
@@ -240,42 +246,43 @@ impl Signal {
     }
 }
 
-/// Shows what happened to an instance.
+/// Shows the history of an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// The instance
+    /// Id of the instance
     id: String,
-    /// Go on as more happens, until it ends
+    /// Keep printing new events until the instance ends
     #[arg(short, long)]
     follow: bool,
-    /// How many entries at most, when not following
+    /// Maximum number of entries without --follow
     #[arg(long, default_value_t = 1_000)]
     limit: usize,
 }
 
-const LOGS: &[Column] =
-    &[("AT", |it| text(&it["at"])), ("WHAT", |it| text(&it["type"])), ("ABOUT", about)];
+const LOG_COLUMNS: &[Column] =
+    &[("AT", |it| text(&it["at"])), ("EVENT", |it| text(&it["type"])), ("DETAILS", describe_event)];
 
 impl Logs {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
-        let id = escape(&self.id);
+        let id = percent_encode(&self.id);
         if !self.follow {
             let items = client.list(&format!("/instances/{id}/history"), self.limit)?;
-            show::list(target.format, &items, LOGS)?;
+            show::list(target.format, &items, LOG_COLUMNS)?;
             return Ok(ExitCode::SUCCESS);
         }
-        // Somebody who asks for an instance that is not there should hear so at once.
+        // An unknown instance is an error now; its event stream would stay empty for ever.
         client.get(&format!("/instances/{id}"))?;
         client.follow(&format!("/events?instance={id}&after=0"), |event| {
             let mut goes_on = true;
             for record in event["records"].as_array().into_iter().flatten() {
                 goes_on &= record["type"] != "ended";
                 if target.format == Format::Json {
-                    show::line(&record.to_string())?;
+                    show::print_line(&record.to_string())?;
                 } else {
-                    let parts = [text(&record["at"]), text(&record["type"]), about(record)];
-                    show::line(&parts.join("  "))?;
+                    let parts =
+                        [text(&record["at"]), text(&record["type"]), describe_event(record)];
+                    show::print_line(&parts.join("  "))?;
                 }
             }
             Ok(goes_on)
@@ -284,8 +291,8 @@ impl Logs {
     }
 }
 
-/// What an entry of a history is about, in one line.
-fn about(entry: &Value) -> String {
+/// Describes a history event in one line.
+fn describe_event(entry: &Value) -> String {
     let members = ["name", "element", "dueAt", "cause", "code", "message"];
     let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());
     let by = entry["by"]["actor"].as_str().map(|actor| {

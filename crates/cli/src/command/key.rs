@@ -1,4 +1,4 @@
-//! `meantime key`: a new API key. The key is shown once; the configuration gets its hash.
+//! `meantime key`: creates an API key. The key is printed once; the configuration holds its hash.
 
 use std::process::ExitCode;
 
@@ -8,16 +8,16 @@ use meantime_server::new_key;
 
 use crate::show::{self, Format};
 
-/// Makes an API key.
+/// Creates an API key.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Key {
-    /// What it may do: viewer, operator, worker, deployer or admin
+    /// Role: viewer, operator, worker, deployer or admin
     #[arg(long, value_parser = ["viewer", "operator", "worker", "deployer", "admin"])]
     role: String,
-    /// Whose it is or what it is for: the history and the log say it
+    /// Name of the owner or purpose, shown in history and log
     #[arg(long)]
     name: Option<String>,
-    /// When it stops being good, such as 2027-01-01T00:00:00Z
+    /// Expiry, such as 2027-01-01T00:00:00Z [default: never]
     #[arg(long)]
     expires_at: Option<Timestamp>,
 }
@@ -39,15 +39,15 @@ impl Key {
             show::json(&shown)?;
             return Ok(ExitCode::SUCCESS);
         }
-        show::line(&format!("key, shown only now:\n\n  {}\n", key.secret))?;
-        show::line("for the configuration of the server:\n\n  [[auth.keys]]")?;
-        show::line(&format!("  id = \"{}\"\n  sha256 = \"{}\"", key.id, key.sha256))?;
-        show::line(&format!("  role = \"{role}\""))?;
+        show::print_line(&format!("API key, shown only once:\n\n  {}\n", key.secret))?;
+        show::print_line("add this to the configuration of the server:\n\n  [[auth.keys]]")?;
+        show::print_line(&format!("  id = \"{}\"\n  sha256 = \"{}\"", key.id, key.sha256))?;
+        show::print_line(&format!("  role = \"{role}\""))?;
         if let Some(name) = name {
-            show::line(&format!("  name = {name:?}"))?;
+            show::print_line(&format!("  name = {name:?}"))?;
         }
         if let Some(end) = expires_at {
-            show::line(&format!("  expires_at = \"{end}\""))?;
+            show::print_line(&format!("  expires_at = \"{end}\""))?;
         }
         Ok(ExitCode::SUCCESS)
     }

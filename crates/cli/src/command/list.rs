@@ -1,4 +1,4 @@
-//! Every command, and where it goes. A dispatch, nothing else.
+//! The list of commands and their dispatch.
 
 use std::process::ExitCode;
 
@@ -16,16 +16,16 @@ use super::serve::Serve;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
 use super::time::{Forecast, Incidents, Schedules, Timers, Why};
 use super::validate::Validate;
-use crate::client::Target;
+use crate::client::ServerOptions;
 
-/// What the binary can do.
+/// The subcommands of `meantime`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Run a server on an embedded store in ./.meantime, with the definitions of a directory
+    /// Run a development server with an embedded store in ./.meantime and watch a directory
     Dev(Dev),
-    /// Run a server
+    /// Run a production server
     Serve(Serve),
-    /// Judge definitions without a server
+    /// Validate definitions without a server
     Validate(Validate),
     /// Deploy a file, or all definitions of a directory
     Deploy(Deploy),
@@ -35,11 +35,11 @@ pub(crate) enum Command {
     Ps(Ps),
     /// Show an instance
     Show(Show),
-    /// End an instance
+    /// Cancel an instance
     Cancel(Cancel),
     /// Send a signal to an instance
     Signal(Signal),
-    /// Show what happened to an instance
+    /// Show the history of an instance
     Logs(Logs),
     /// List armed timers and deadlines
     Timers(Timers),
@@ -47,38 +47,38 @@ pub(crate) enum Command {
     Schedules(Schedules),
     /// Show everything that will fire
     Forecast(Forecast),
-    /// Explain a timer, task, instance or occurrence
+    /// Explain an instance, timer, task, schedule or occurrence
     Why(Why),
-    /// List what needs a person
+    /// List open incidents
     Incidents(Incidents),
-    /// Copy a store while it is in use
+    /// Back up a store online
     Backup(Backup),
-    /// Make a store from a copy; it starts paused
+    /// Restore a backup; the restored store starts paused
     Restore(Restore),
-    /// Confirm that a restored copy may act
+    /// Resume the engine of a restored store
     Resume(Resume),
-    /// Look for damage, and at the posture of a configuration
+    /// Check a store for damage and run a security check of the configuration
     Doctor(Doctor),
-    /// Bring a store to the schema of this release
+    /// Migrate a store to the schema of this release
     Migrate(Migrate),
-    /// Make an API key
+    /// Create an API key
     Key(Key),
-    /// Show the configuration that a server would run with
+    /// Validate or print the effective configuration
     Config(Config),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
-    /// Measure this engine on this machine: figures, ratios to what the store alone can do
+    /// Measure the engine on this machine, in absolute figures and relative to the store alone
     Bench(Bench),
     /// Evaluate one expression without a server and print the result as JSON
     Eval(Eval),
-    /// A process of its own that `bench` starts and kills
+    /// Internal: a process that `bench` starts and kills
     #[command(hide = true)]
     BenchChild(BenchChild),
 }
 
 impl Command {
-    /// Runs it to its end.
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    /// Runs the command.
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         match self {
             Self::Dev(dev) => dev.run(),
             Self::Serve(serve) => serve.run(),

@@ -1,4 +1,4 @@
-//! `meantime serve`: a server with the configuration of file, environment and flags.
+//! `meantime serve`: runs a server with the configuration from file, environment and flags.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,43 +12,43 @@ use meantime_server::{Db, Layers, Settings};
 
 use crate::server;
 
-/// Flags of everything that runs a server.
+/// Flags of every command that uses the configuration of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerFlags {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where state is kept: sqlite:PATH, postgres://… or memory
+    /// The store: sqlite:PATH, postgres://… or memory
     #[arg(long, value_name = "DB")]
     pub(super) db: Option<Db>,
-    /// Time stands still until `POST /clock/advance` moves it; begins at INSTANT, or now
-    #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW)]
+    /// Use a virtual clock that only `POST /clock/advance` moves, starting at INSTANT or now
+    #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW_ARGUMENT)]
     virtual_clock: Option<ClockStart>,
-    /// Start although the clock is behind the time that the store has seen: no timer fires until
-    /// it has caught up
+    /// Start although the clock is behind the time recorded in the store; no timer fires until it
+    /// has caught up
     #[arg(long)]
     accept_clock_behind: bool,
-    /// A file with settings
+    /// Configuration file (TOML)
     #[arg(long, value_name = "FILE", env = "MEANTIME_CONFIG")]
     config: Option<PathBuf>,
-    /// Serve other machines without asking who comes
+    /// Allow unauthenticated remote access
     #[arg(long)]
     insecure: bool,
-    /// The server's certificate, as PEM: speak TLS
+    /// PEM file with the certificate of the server; enables TLS
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate, as PEM
+    /// PEM file with the key of the certificate
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// Who issues certificates to clients, as PEM: they must have one
+    /// PEM file with authorities for client certificates; clients must present one
     #[arg(long, value_name = "FILE")]
     tls_client_ca: Option<PathBuf>,
 }
 
-/// What stands for an instant that is not given.
-const NOW: &str = "now";
+/// The value of `--virtual-clock` without an instant.
+const NOW_ARGUMENT: &str = "now";
 
-/// Where a virtual clock begins.
+/// The initial time of a virtual clock.
 #[derive(Debug, Clone, Copy)]
 enum ClockStart {
     Now,
@@ -59,17 +59,17 @@ impl FromStr for ClockStart {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        if text == NOW { Ok(Self::Now) } else { Timestamp::parse(text).map(Self::At) }
+        if text == NOW_ARGUMENT { Ok(Self::Now) } else { Timestamp::parse(text).map(Self::At) }
     }
 }
 
 impl ServerFlags {
-    /// Whether a flag asks for a virtual clock.
+    /// Whether `--virtual-clock` is set.
     pub(super) const fn is_virtual(&self) -> bool {
         self.virtual_clock.is_some()
     }
 
-    /// Defaults, file, environment and flags, in rising order.
+    /// Merges the settings; flags override the environment, which overrides the file.
     pub(super) fn settings(&self, defaults: Layers) -> Result<Settings> {
         let mut layers = defaults;
         if let Some(path) = &self.config {
@@ -110,7 +110,7 @@ impl ServerFlags {
     }
 }
 
-/// Runs a server until it is told to stop.
+/// Runs a production server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `backup`, `restore`, `doctor`, `migrate`: care for a store.
+//! `backup`, `restore`, `doctor`, `migrate`, `resume`: maintenance of a store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,31 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Notations, Stored};
 use meantime_kernel::store::{DefinitionRow, InstanceRow, Phase};
 use meantime_server::{
-    ClientCertificates, Db, Layers, Settings, check_tls, notations, open_store, open_unshared_store,
+    ClientCertificates, Db, Layers, Settings, StoreDurability, check_tls, notations, open_store,
+    open_unshared_store,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::serve::ServerFlags;
-use crate::client::{Client, Target};
+use crate::client::{Client, ServerOptions};
 use crate::exit;
 use crate::show;
 
-/// Copies a store while it is in use.
+/// Backs up a store online.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Backup {
     #[command(flatten)]
     flags: ServerFlags,
-    /// The copy; it must not exist
+    /// File of the backup; it must not exist
     to: PathBuf,
 }
 
 impl Backup {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let path = file_of(&self.flags.settings(Layers::default())?)?;
+        let path = sqlite_path(&self.flags.settings(Layers::default())?)?;
         must_exist(&path)?;
-        // Nothing is drawn where nobody looks.
+        // indicatif draws only on a terminal.
         let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
             "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}",
         )?);
@@ -48,24 +49,24 @@ impl Backup {
         let options = Options::default();
         let copied = SqliteStore::backup_of(&path, &self.to, &options, now, &mut progress)?;
         bar.finish_and_clear();
-        show::line(&format!("{}: {} bytes", self.to.display(), copied.total))?;
+        show::print_line(&format!("{}: {} bytes", self.to.display(), copied.total))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Makes a store from a copy, or marks a store that other tools restored.
+/// Restores a backup, or marks a store that other tools restored.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
     flags: ServerFlags,
-    /// The copy
+    /// File of the backup
     #[arg(required_unless_present = "mark")]
     from: Option<PathBuf>,
-    /// Mark the store itself as restored: it starts paused, with a new epoch. For a PostgreSQL
-    /// database that its own tools restored; no server may run on it
+    /// Mark the store as restored: it starts paused, with a new epoch. For a PostgreSQL database
+    /// that was restored with its own tools; no server may be running on it
     #[arg(long, conflicts_with = "from")]
     mark: bool,
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long, default_value = "")]
     reason: String,
 }
@@ -73,13 +74,13 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        let by = AuditInfo { actor: user(), reason: self.reason };
+        let by = AuditInfo { actor: current_user(), reason: self.reason };
         let now = SystemClock.now().engine;
         if let Some(from) = &self.from {
-            let path = file_of(&settings)?;
+            let path = sqlite_path(&settings)?;
             must_exist(from)?;
             let restored = SqliteStore::restore(from, &path, &Options::default(), now, &by)?;
-            show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes))?;
+            show::print_line(&format!("{}: {} bytes, paused", path.display(), restored.bytes))?;
         } else {
             if let Db::Sqlite(path) = &settings.db {
                 must_exist(path)?;
@@ -89,31 +90,36 @@ impl Restore {
                 let store = open_unshared_store(&settings).await?;
                 anyhow::Ok(store.mark_restored(now, by).await?)
             })?;
-            show::line(&format!("{}: marked as restored, paused, epoch {epoch}", settings.db))?;
+            show::print_line(&format!(
+                "{}: marked as restored, paused, epoch {epoch}",
+                settings.db
+            ))?;
         }
-        show::line("start a server on it, look at it, then confirm it with `meantime resume`")?;
+        show::print_line(
+            "start a server on it, check the data, then resume the engine with `meantime resume`",
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Confirms that a restored copy may act.
+/// Resumes the engine of a restored store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Resume {
-    /// Why, for those who look at it later
+    /// The reason, recorded in the history
     #[arg(long, default_value = "")]
     reason: String,
 }
 
 impl Resume {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let body = serde_json::json!({ "reason": self.reason }).to_string();
         Client::new(target)?.post("/resume", body)?;
-        show::line("it acts")?;
+        show::print_line("engine resumed")?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Looks for damage, and at the posture of a configuration.
+/// Checks a store for damage and runs a security check of the configuration.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Doctor {
     #[command(flatten)]
@@ -123,11 +129,11 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        posture(&settings)?;
-        let mut states = States::default();
+        security_check(&settings)?;
+        let mut states = StateCheck::default();
         let found = match &settings.db {
             Db::Memory => {
-                show::line("store: memory; nothing is kept")?;
+                show::print_line("store: memory; nothing is stored")?;
                 return Ok(ExitCode::SUCCESS);
             }
             Db::Sqlite(path) if !path.exists() => None,
@@ -137,60 +143,62 @@ impl Doctor {
                     path,
                     &Options::default(),
                     &mut |definition, instance| {
-                        states.look_at(definition, instance);
+                        states.check(definition, instance);
                     },
                 )?;
                 Some(problems)
             }
             Db::Postgres(url) => {
-                // Pages and the log are the server's business; its own tools look after them.
-                show::line("store: rows are looked at; files and logs are the server's own")?;
+                // Files and logs of PostgreSQL are checked by its own tools.
+                show::print_line(
+                    "store: rows are checked; check files and logs with the tools of PostgreSQL",
+                )?;
                 let options = meantime_store::postgres::Options::new(url);
                 let mut visit = |definition: &DefinitionRow, instance: &InstanceRow| {
-                    states.look_at(definition, instance);
+                    states.check(definition, instance);
                 };
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(PostgresStore::examine(&options, &mut visit))?
             }
         };
         let Some(mut problems) = found else {
-            show::line(&format!("store: {} does not exist yet", settings.db))?;
+            show::print_line(&format!("store: {} does not exist yet", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         };
         problems.extend(states.problems);
         for problem in &problems {
-            show::line(&format!("store: {problem}"))?;
+            show::print_line(&format!("store: {problem}"))?;
         }
         if problems.is_empty() {
-            show::line(&format!("store: {} is sound", settings.db))?;
+            show::print_line(&format!("store: {} is undamaged", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(ExitCode::from(exit::REFUSED))
+        Ok(ExitCode::from(exit::FAILURE))
     }
 }
 
-/// A definition with the notation that runs it.
-type Runnable = (Arc<dyn Notation>, Stored);
+/// A compiled definition and its notation.
+type LoadedDefinition = (Arc<dyn Notation>, Stored);
 
-/// Live instances whose state their notation cannot decode. Such an instance gets an incident with
-/// its next event; this finds it before.
-struct States {
+/// Finds running instances whose state cannot be decoded. Otherwise such an instance gets an
+/// incident only with its next event.
+struct StateCheck {
     notations: Notations,
     limits: Limits,
-    loaded: BTreeMap<DefinitionId, Option<Runnable>>,
+    loaded: BTreeMap<DefinitionId, Option<LoadedDefinition>>,
     problems: Vec<String>,
 }
 
-impl Default for States {
+impl Default for StateCheck {
     fn default() -> Self {
         let (notations, limits) = (notations(), Limits::default());
         Self { notations, limits, loaded: BTreeMap::new(), problems: Vec::new() }
     }
 }
 
-impl States {
-    fn look_at(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
-        // Before its first turn the state is the start.
+impl StateCheck {
+    fn check(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
+        // Before the first turn the state holds the start command.
         if instance.phase == Phase::Starting {
             if instance.start().is_none() {
                 self.problems.push(format!("{}: its start cannot be decoded", instance.id));
@@ -210,17 +218,19 @@ impl States {
     }
 }
 
-/// Who can listen in, and who must show a certificate.
-fn encryption(settings: &Settings) -> String {
+/// Describes the TLS settings.
+fn describe_tls(settings: &Settings) -> String {
     let tls = &settings.tls;
-    let Some(cert) = &tls.cert else { return "none; everything is sent in the clear".to_owned() };
+    let Some(cert) = &tls.cert else {
+        return "off; requests and responses are not encrypted".to_owned();
+    };
     let clients = match (&tls.client_ca, tls.clients) {
-        (None, _) => "no certificates of clients are asked for".to_owned(),
+        (None, _) => "no client certificates".to_owned(),
         (Some(ca), ClientCertificates::Required) => {
-            format!("clients must have a certificate of {}", ca.display())
+            format!("client certificates required, issued by {}", ca.display())
         }
         (Some(ca), ClientCertificates::Optional) => {
-            format!("clients may have a certificate of {}", ca.display())
+            format!("client certificates optional, issued by {}", ca.display())
         }
     };
     match check_tls(tls) {
@@ -229,12 +239,12 @@ fn encryption(settings: &Settings) -> String {
     }
 }
 
-/// What somebody from outside would find.
-fn posture(settings: &Settings) -> Result<()> {
+/// Prints what is exposed: address, TLS, authentication, outbound calls, clock, durability.
+fn security_check(settings: &Settings) -> Result<()> {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
-    show::line(&format!("listens on {}: {reach}", settings.listen))?;
-    show::line(&format!("TLS: {}", encryption(settings)))?;
+    show::print_line(&format!("listens on {}: {reach}", settings.listen))?;
+    show::print_line(&format!("TLS: {}", describe_tls(settings)))?;
     let callers = match (settings.auth.is_configured(), settings.insecure) {
         (true, _) => format!(
             "{} keys, tokens {}",
@@ -247,23 +257,23 @@ fn posture(settings: &Settings) -> Result<()> {
         (false, true) => "EVERYBODY is an administrator (insecure)".to_owned(),
         (false, false) => "everybody on this machine is an administrator".to_owned(),
     };
-    show::line(&format!("callers: {callers}"))?;
+    show::print_line(&format!("callers: {callers}"))?;
     let private = if settings.egress.allow.is_empty() {
         "no private network".to_owned()
     } else {
         settings.egress.allow.join(", ")
     };
-    show::line(&format!("outbound calls: public addresses, and {private}"))?;
+    show::print_line(&format!("outbound calls: public addresses, and {private}"))?;
     if settings.clock.is_virtual {
-        show::line("clock: VIRTUAL; nothing fires by itself")?;
+        show::print_line("clock: VIRTUAL; timers fire only when it is advanced")?;
     }
-    if settings.store.survive_process_crash_only {
-        show::line("durability: a loss of power may cost the last commits")?;
+    if settings.store.durability == StoreDurability::Process {
+        show::print_line("durability: process; a power failure can lose the last commits")?;
     }
     Ok(())
 }
 
-/// Brings a store to the schema of this release.
+/// Migrates a store to the schema of this release.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Migrate {
     #[command(flatten)]
@@ -274,17 +284,17 @@ impl Migrate {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // Opening a store brings it up to date.
+        // Opening a store runs its migrations.
         drop(runtime.block_on(open_store(&settings))?);
-        show::line(&format!("{} has the schema of this release", settings.db))?;
+        show::print_line(&format!("{} has the schema of this release", settings.db))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn file_of(settings: &Settings) -> Result<PathBuf> {
+fn sqlite_path(settings: &Settings) -> Result<PathBuf> {
     match &settings.db {
         Db::Sqlite(path) => Ok(path.clone()),
-        other => bail!("{other} is not a file; use the tools of the database"),
+        other => bail!("{other} is not a SQLite file; use the tools of the database"),
     }
 }
 
@@ -292,7 +302,7 @@ fn must_exist(path: &Path) -> Result<()> {
     std::fs::metadata(path).with_context(|| path.display().to_string()).map(drop)
 }
 
-/// Whoever runs this command.
-fn user() -> String {
+/// The operating system user, as the actor of recorded operations.
+fn current_user() -> String {
     std::env::var("USER").unwrap_or_else(|_| "operator".to_owned())
 }

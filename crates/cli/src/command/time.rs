@@ -1,31 +1,31 @@
-//! `timers`, `schedules`, `forecast`, `why`, `incidents`: time and trouble.
+//! `timers`, `schedules`, `forecast`, `why`, `incidents`: lists and explanations.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::instance::query;
-use crate::client::{Client, Target, escape};
+use super::instance::path_with_query;
+use crate::client::{Client, ServerOptions, percent_encode};
 use crate::show::{self, Column, Format, text};
 
 /// Lists armed timers and deadlines.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Timers {
-    /// Of this instance
+    /// Only of this instance
     #[arg(long)]
     instance: Option<String>,
-    /// Of this definition
+    /// Only of this definition
     #[arg(long)]
     definition: Option<String>,
-    /// Due before this instant
+    /// Only due before this instant
     #[arg(long)]
     before: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
 
-const TIMERS: &[Column] = &[
+const TIMER_COLUMNS: &[Column] = &[
     ("DUE", |it| text(&it["dueAt"])),
     ("KIND", |it| text(&it["kind"])),
     ("TIMER", |it| text(&it["id"])),
@@ -35,14 +35,14 @@ const TIMERS: &[Column] = &[
 ];
 
 impl Timers {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let filters = [
             ("instance", self.instance),
             ("definition", self.definition),
             ("dueBefore", self.before),
         ];
-        let items = Client::new(target)?.list(&query("/timers", &filters), self.limit)?;
-        show::list(target.format, &items, TIMERS)?;
+        let items = Client::new(target)?.list(&path_with_query("/timers", &filters), self.limit)?;
+        show::list(target.format, &items, TIMER_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -50,18 +50,18 @@ impl Timers {
 /// Lists schedules.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Schedules {
-    /// That start this definition
+    /// Only schedules that start this definition
     #[arg(long)]
     definition: Option<String>,
-    /// active, paused or completed
+    /// Only in this state: active, paused or completed
     #[arg(long)]
     state: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
 
-const SCHEDULES: &[Column] = &[
+const SCHEDULE_COLUMNS: &[Column] = &[
     ("SCHEDULE", |it| text(&it["id"])),
     ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
     ("SUBJECT", |it| text(&it["subject"])),
@@ -73,10 +73,11 @@ const SCHEDULES: &[Column] = &[
 ];
 
 impl Schedules {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let filters = [("definition", self.definition), ("state", self.state)];
-        let items = Client::new(target)?.list(&query("/schedules", &filters), self.limit)?;
-        show::list(target.format, &items, SCHEDULES)?;
+        let items =
+            Client::new(target)?.list(&path_with_query("/schedules", &filters), self.limit)?;
+        show::list(target.format, &items, SCHEDULE_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -84,24 +85,24 @@ impl Schedules {
 /// Shows everything that will fire.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Forecast {
-    /// Where the window begins: an instant, or a duration from now on
+    /// Start of the window: an instant, or a duration from now [default: now]
     #[arg(long)]
     from: Option<String>,
-    /// Where it ends
+    /// End of the window: an instant, or a duration from now
     #[arg(long, default_value = "P1D")]
     to: String,
-    /// Count in parts of this length
+    /// Count per time bucket of this length
     #[arg(long, value_name = "DURATION")]
     bucket: Option<String>,
-    /// Of this definition only
+    /// Only of this definition
     #[arg(long, value_name = "NAME")]
     definition: Option<String>,
-    /// Go on where the page before ended
+    /// Cursor of the next page
     #[arg(long)]
     cursor: Option<String>,
 }
 
-const FORECAST: &[Column] = &[
+const FORECAST_COLUMNS: &[Column] = &[
     ("AT", |it| text(&it["at"])),
     ("KIND", |it| text(&it["kind"])),
     ("DEFINITION", |it| text(&it["definition"])),
@@ -109,10 +110,11 @@ const FORECAST: &[Column] = &[
     ("ID", |it| text(&it["id"])),
 ];
 
-const BUCKETS: &[Column] = &[("FROM", |it| text(&it["at"])), ("COUNT", |it| text(&it["count"]))];
+const BUCKET_COLUMNS: &[Column] =
+    &[("FROM", |it| text(&it["at"])), ("COUNT", |it| text(&it["count"]))];
 
 impl Forecast {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let is_counted = self.bucket.is_some();
         let filters = [
             ("from", self.from),
@@ -121,52 +123,53 @@ impl Forecast {
             ("definition", self.definition),
             ("cursor", self.cursor),
         ];
-        let forecast = Client::new(target)?.get(&query("/forecast", &filters))?;
+        let forecast = Client::new(target)?.get(&path_with_query("/forecast", &filters))?;
         if target.format == Format::Json {
             show::json(&forecast)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let (part, columns) = if is_counted { ("buckets", BUCKETS) } else { ("items", FORECAST) };
+        let (part, columns) =
+            if is_counted { ("buckets", BUCKET_COLUMNS) } else { ("items", FORECAST_COLUMNS) };
         let items = forecast[part].as_array().cloned().unwrap_or_default();
         show::list(target.format, &items, columns)?;
         if let (false, Some(cursor)) = (is_counted, forecast["nextCursor"].as_str()) {
-            show::line(&format!("there is more: --cursor {cursor}"))?;
+            show::print_line(&format!("more entries: --cursor {cursor}"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Explains a timer, task, instance or occurrence.
+/// Explains an instance, timer, task, schedule or occurrence.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
-    /// Its id
+    /// Id of an instance, timer, task, schedule or occurrence
     id: String,
 }
 
 impl Why {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
-        let why = Client::new(target)?.get(&format!("/why/{}", escape(&self.id)))?;
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
+        let why = Client::new(target)?.get(&format!("/why/{}", percent_encode(&self.id)))?;
         if target.format == Format::Json {
             show::json(&why)?;
         } else {
-            show::line(&text(&why["explanation"]))?;
+            show::print_line(&text(&why["explanation"]))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Lists what needs a person.
+/// Lists open incidents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Incidents {
-    /// Of this instance
+    /// Only of this instance
     #[arg(long)]
     instance: Option<String>,
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: usize,
 }
 
-const INCIDENTS: &[Column] = &[
+const INCIDENT_COLUMNS: &[Column] = &[
     ("INCIDENT", |it| text(&it["id"])),
     ("INSTANCE", |it| text(&it["instanceId"])),
     ("SINCE", |it| text(&it["raisedAt"])),
@@ -176,10 +179,11 @@ const INCIDENTS: &[Column] = &[
 ];
 
 impl Incidents {
-    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let filters = [("instance", self.instance)];
-        let items = Client::new(target)?.list(&query("/incidents", &filters), self.limit)?;
-        show::list(target.format, &items, INCIDENTS)?;
+        let items =
+            Client::new(target)?.list(&path_with_query("/incidents", &filters), self.limit)?;
+        show::list(target.format, &items, INCIDENT_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }

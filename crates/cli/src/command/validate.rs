@@ -1,4 +1,4 @@
-//! `meantime validate`: judges the text of definitions, without a server.
+//! `meantime validate`: validates definitions without a server.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,17 +10,17 @@ use meantime_server::notations;
 use serde_json::{Value, json};
 
 use crate::definitions::{self, DefinitionFile};
-use crate::draw::draw;
+use crate::diagnostic::render_diagnostic;
 use crate::exit;
 use crate::show::{self, Format};
 
-/// Judges definitions without a server.
+/// Validates definitions without a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Validate {
-    /// Files, or directories with definitions
+    /// Files, or directories of definitions
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    /// Directory of files that definitions refer to, besides the definition's own directory
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
 }
@@ -29,43 +29,44 @@ impl Validate {
     pub(crate) fn run(self, format: Format) -> Result<ExitCode> {
         let mut files = Vec::new();
         for path in &self.paths {
-            files.extend(definitions::find_some(path, &self.catalog)?);
+            files.extend(definitions::find_at_least_one(path, &self.catalog)?);
         }
-        let judged: Vec<(DefinitionFile, Vec<Diagnostic>)> = files
+        let validated: Vec<(DefinitionFile, Vec<Diagnostic>)> = files
             .into_iter()
             .map(|file| {
-                let found = judge(&file);
+                let found = validate_file(&file);
                 (file, found)
             })
             .collect();
         let is_error = |it: &Diagnostic| it.severity == Severity::Error;
-        let errors = judged.iter().flat_map(|(_, found)| found).filter(|it| is_error(it)).count();
+        let errors =
+            validated.iter().flat_map(|(_, found)| found).filter(|it| is_error(it)).count();
         if format == Format::Json {
             let all =
-                judged.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
+                validated.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
             show::json(&json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
         } else {
             let colors = show::colors();
-            for (file, found) in &judged {
+            for (file, found) in &validated {
                 for diagnostic in found {
                     let name = file.path.display().to_string();
-                    show::tell(&format!(
+                    show::print_error(&format!(
                         "{}\n",
-                        draw(&name, &file.source.text, diagnostic, colors)
+                        render_diagnostic(&name, &file.source.text, diagnostic, colors)
                     ));
                 }
             }
-            let (files, good) = (judged.len(), errors == 0);
-            show::line(&format!(
+            let (files, good) = (validated.len(), errors == 0);
+            show::print_line(&format!(
                 "{files} files, {errors} errors{}",
-                if good { "" } else { ": refused" }
+                if good { "" } else { ": rejected" }
             ))?;
         }
-        Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::REFUSED) })
+        Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })
     }
 }
 
-fn judge(file: &DefinitionFile) -> Vec<Diagnostic> {
+fn validate_file(file: &DefinitionFile) -> Vec<Diagnostic> {
     let notations = notations();
     let Some(notation) = notations.get(file.notation) else {
         let start = meantime_core::Position { line: 1, column: 1 };

@@ -20,7 +20,7 @@ fn from_a_file_to_the_end_of_an_instance() {
     let id = started["id"].as_str().expect("an id").to_owned();
     assert_eq!(started["status"], "running");
     assert!(server.text(&["ps"]).contains(&id));
-    assert!(server.text(&["ps", "--status", "completed"]).contains("nothing"));
+    assert!(server.text(&["ps", "--status", "completed"]).contains("no entries"));
     assert!(server.text(&["why", &id]).contains("waits for"));
     server.text(&["signal", &id, "go", "{\"ok\":true}"]);
     let shown = server.json(&["show", &id]);
@@ -158,7 +158,7 @@ fn a_store_is_copied_in_use_and_the_copy_waits_for_a_confirmation() {
     let at = |name: &str| directory.path().join(name).display().to_string();
     let db = |name: &str| format!("sqlite:{}", at(name));
     server.text(&["backup", "--db", &db("state.db"), &at("copy.db")]);
-    assert!(server.text(&["doctor", "--db", &db("state.db")]).contains("is sound"));
+    assert!(server.text(&["doctor", "--db", &db("state.db")]).contains("is undamaged"));
     assert_eq!(server.stop(), Some(0));
     let run = |arguments: &[&str]| {
         let output = Command::new(BINARY).args(arguments).output().expect("it runs");

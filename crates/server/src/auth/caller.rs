@@ -1,4 +1,4 @@
-//! Who a request comes from.
+//! Identifies the caller of a request.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use axum::http::request::Parts;
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
 
-use super::jwks::Provider;
-use super::jwt::Judged;
+use super::jwks::IdentityProvider;
+use super::jwt::TokenIdentity;
 use super::key;
 use crate::app::App;
 use crate::settings::{AuthSettings, Role};
@@ -20,52 +20,52 @@ use crate::settings::{AuthSettings, Role};
 /// public surface.
 pub(crate) const OPERATOR_KEY: HeaderName = HeaderName::from_static("x-meantime-key");
 
-/// Somebody who was let in.
+/// An authenticated caller, or an anonymous one where that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// How history names them.
+    /// The name in history and log.
     pub(crate) name: Arc<str>,
-    /// What they may do; nothing for callers of the public surface, whom only journeys know.
+    /// The role; none for callers of public journeys, which authenticate them themselves.
     pub(crate) role: Option<Role>,
 }
 
-/// Why somebody is not known.
+/// Why a caller cannot be identified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unknown {
-    /// There is no credential, or none of ours.
-    Credential,
-    /// The key is right and its time is over.
-    Expired { name: String, at: Timestamp },
+pub(crate) enum AuthError {
+    /// No credential, or one that is not valid here.
+    InvalidCredentials,
+    /// The key is correct and has expired.
+    KeyExpired { name: String, at: Timestamp },
 }
 
-impl Unknown {
-    /// What the caller is told. Only who has the whole key learns that it expired.
+impl AuthError {
+    /// The message for the caller. Only the owner of the whole key learns that it has expired.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Self::Credential => "no valid credentials were sent".to_owned(),
-            Self::Expired { name, at } => format!("the key {name:?} expired at {at}"),
+            Self::InvalidCredentials => "no valid credentials were sent".to_owned(),
+            Self::KeyExpired { name, at } => format!("the key {name:?} expired at {at}"),
         }
     }
 }
 
 impl Caller {
-    /// Somebody on this machine, when nobody is asked who they are.
+    /// A caller on this machine, when authentication is not configured.
     fn local() -> Self {
         Self { name: Arc::from("local"), role: Some(Role::Admin) }
     }
 
-    /// Somebody whom only the journey they call knows.
+    /// A caller of a public journey without operator credentials.
     pub(crate) fn public() -> Self {
         Self { name: Arc::from("public"), role: None }
     }
 
-    /// Whether all such callers have the same name: then only addresses tell them apart.
+    /// Whether the name is shared by many callers, so that only addresses tell them apart.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.role.is_none() || *self == Self::local()
     }
 
-    /// Who did something, and why.
-    pub(crate) fn by(&self, reason: Option<String>) -> AuditInfo {
+    /// The actor and reason of a recorded operation.
+    pub(crate) fn audit_info(&self, reason: Option<String>) -> AuditInfo {
         AuditInfo { actor: self.name.to_string(), reason: reason.unwrap_or_default() }
     }
 }
@@ -74,92 +74,99 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
-        // Nothing gets here without having passed the guard.
+        // The authentication middleware runs before every handler; this default has no permission.
         let nobody = || Self { name: Arc::from("nobody"), role: None };
         Ok(parts.extensions.get().cloned().unwrap_or_else(nobody))
     }
 }
 
-/// Knows callers by what they present.
-pub(crate) struct Auth {
+/// Identifies callers by API keys and tokens.
+pub(crate) struct Authenticator {
     settings: AuthSettings,
-    provider: Option<Provider>,
+    provider: Option<IdentityProvider>,
 }
 
-impl Auth {
+impl Authenticator {
     pub(crate) fn new(settings: &AuthSettings) -> Self {
-        let provider = settings.jwt.clone().map(Provider::new);
+        let provider = settings.jwt.clone().map(IdentityProvider::new);
         Self { settings: settings.clone(), provider }
     }
 
-    /// Whether anybody is asked who they are.
+    /// Whether authentication is configured.
     pub(crate) fn is_configured(&self) -> bool {
         self.settings.is_configured()
     }
 
-    /// The id of the key that is presented, if there is a key of that id, good or not. Ids that
-    /// nobody has are all the same: they can be made up without end.
-    pub(crate) fn named_key(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let id = key::id(presented(headers)?)?;
+    /// The id of the presented key, if a key of that id exists, whether or not it is correct.
+    /// Unknown ids count as one, because callers can invent any number of them.
+    pub(crate) fn presented_key_id(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let id = key::key_id(presented_credential(headers)?)?;
         let known = self.settings.keys.iter().find(|key| key.id == id)?;
         Some(Arc::from(known.id.as_str()))
     }
 
-    /// Who sent these headers. The header for operators goes before `Authorization`.
-    pub(crate) async fn caller(
+    /// Identifies the caller. `X-Meantime-Key` takes precedence over `Authorization`.
+    pub(crate) async fn identify(
         &self,
         headers: &HeaderMap,
         now: Timestamp,
-    ) -> Result<Caller, Unknown> {
+    ) -> Result<Caller, AuthError> {
         if !self.is_configured() {
             return Ok(Caller::local());
         }
-        let presented = presented(headers).ok_or(Unknown::Credential)?;
-        if key::is_key(presented) {
-            return self.key(presented, now);
+        let presented = presented_credential(headers).ok_or(AuthError::InvalidCredentials)?;
+        if key::has_key_prefix(presented) {
+            return self.caller_of_key(presented, now);
         }
-        let provider = self.provider.as_ref().ok_or(Unknown::Credential)?;
-        match provider.judge(presented, now).await {
-            Judged::Good(subject, role) => {
+        let provider = self.provider.as_ref().ok_or(AuthError::InvalidCredentials)?;
+        match provider.identify(presented, now).await {
+            TokenIdentity::Valid(subject, role) => {
                 Ok(Caller { name: Arc::from(subject), role: Some(role) })
             }
-            Judged::UnknownKey | Judged::Bad => Err(Unknown::Credential),
+            TokenIdentity::UnknownKey | TokenIdentity::Invalid => {
+                Err(AuthError::InvalidCredentials)
+            }
         }
     }
 
-    /// Whether the header for operators is there, whatever is in it.
+    /// Whether `X-Meantime-Key` is present, valid or not.
     pub(crate) fn has_operator_header(headers: &HeaderMap) -> bool {
         headers.contains_key(OPERATOR_KEY)
     }
 
-    /// The operator whose key is in `Authorization`, if there is one. Anything else in it may be
-    /// meant for a journey.
-    pub(crate) fn operator_by_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
-        let presented = bearer(headers).filter(|it| key::is_key(it))?;
-        self.key(presented, now).ok()
+    /// The operator whose key is in `Authorization`, if any. Other credentials there may be meant
+    /// for a journey.
+    pub(crate) fn operator_of_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
+        let presented = bearer(headers).filter(|it| key::has_key_prefix(it))?;
+        self.caller_of_key(presented, now).ok()
     }
 
-    /// Whether `Authorization` has a key of an operator: journeys do not see it.
+    /// Whether `Authorization` holds an operator's key, which journeys must not see.
     pub(crate) fn is_operator_bearer(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|it| key::find(&self.settings.keys, it).is_some())
+        bearer(headers).is_some_and(|it| key::find_operator_key(&self.settings.keys, it).is_some())
     }
 
-    fn key(&self, presented: &str, now: Timestamp) -> Result<Caller, Unknown> {
-        let key = key::find(&self.settings.keys, presented).ok_or(Unknown::Credential)?;
+    fn caller_of_key(&self, presented: &str, now: Timestamp) -> Result<Caller, AuthError> {
+        let key = key::find_operator_key(&self.settings.keys, presented)
+            .ok_or(AuthError::InvalidCredentials)?;
         let name = key.display_name();
         match key.expires_at {
-            Some(at) if at <= now => Err(Unknown::Expired { name: name.to_owned(), at }),
+            Some(at) if at <= now => Err(AuthError::KeyExpired { name: name.to_owned(), at }),
             _ => Ok(Caller { name: Arc::from(format!("key {name}")), role: Some(key.role) }),
         }
     }
 }
 
-/// What is shown as an operator's credential.
-fn presented(headers: &HeaderMap) -> Option<&str> {
-    if Auth::has_operator_header(headers) { operator_header(headers) } else { bearer(headers) }
+/// The operator credential of a request.
+fn presented_credential(headers: &HeaderMap) -> Option<&str> {
+    if Authenticator::has_operator_header(headers) {
+        operator_header(headers)
+    } else {
+        bearer(headers)
+    }
 }
 
-/// What the header for operators has; nothing when it is there twice.
+/// The value of `X-Meantime-Key`; none if the header occurs twice.
 fn operator_header(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(OPERATOR_KEY).iter();
     let value = values.next()?.to_str().ok()?;

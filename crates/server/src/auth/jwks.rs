@@ -1,5 +1,5 @@
-//! The keys of an identity provider: fetched when they are needed, kept, fetched again when a token
-//! names one that is not known, but not more often than once a minute.
+//! The signing keys of an identity provider (JWKS): fetched on demand, cached, and fetched again
+//! when a token names an unknown key, at most once a minute.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,45 +12,48 @@ use hyper_util::rt::TokioExecutor;
 use meantime_core::Timestamp;
 use tokio::sync::Mutex;
 
-use super::jwt::{self, Judged, Reading, SigningKey};
-use crate::connector::{Dialer, Guard};
+use super::jwt::{self, SigningKey, TokenCheck, TokenIdentity};
+use crate::connector::{Dialer, EgressPolicy};
 use crate::settings::JwtSettings;
 
-const LARGEST: usize = 1 << 20;
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE_MS: i64 = 60_000;
+/// Maximum size of a key set.
+const MAX_JWKS_BYTES: usize = 1 << 20;
+/// Time limit for fetching a key set.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Minimum time between two fetches: unknown key ids can be invented at will.
+const MIN_REFRESH_INTERVAL_MS: i64 = 60_000;
 
-/// Judges tokens of one provider.
-pub(crate) struct Provider {
+/// Verifies tokens of one identity provider.
+pub(crate) struct IdentityProvider {
     settings: JwtSettings,
     keys: RwLock<Arc<Vec<SigningKey>>>,
-    asked_at: Mutex<Option<Timestamp>>,
+    fetched_at: Mutex<Option<Timestamp>>,
 }
 
-impl Provider {
+impl IdentityProvider {
     pub(crate) fn new(settings: JwtSettings) -> Self {
         let keys = RwLock::new(Arc::new(Vec::new()));
-        Self { settings, keys, asked_at: Mutex::new(None) }
+        Self { settings, keys, fetched_at: Mutex::new(None) }
     }
 
-    pub(super) async fn judge(&self, token: &str, now: Timestamp) -> Judged {
-        match jwt::judge(token, &self.keys(), &self.settings, now) {
-            Judged::UnknownKey => {
+    pub(super) async fn identify(&self, token: &str, now: Timestamp) -> TokenIdentity {
+        match jwt::identify(token, &self.keys(), &self.settings, now) {
+            TokenIdentity::UnknownKey => {
                 self.refresh(now).await;
-                jwt::judge(token, &self.keys(), &self.settings, now)
+                jwt::identify(token, &self.keys(), &self.settings, now)
             }
-            judged => judged,
+            identity => identity,
         }
     }
 
-    /// The same in detail, for journeys that look at tokens themselves.
-    pub(crate) async fn read(&self, token: &str, now: Timestamp) -> Reading {
-        match jwt::read(token, &self.keys(), &self.settings, now) {
-            Reading::UnknownKey => {
+    /// Verifies a token and returns its claims, for journeys that check tokens themselves.
+    pub(crate) async fn verify(&self, token: &str, now: Timestamp) -> TokenCheck {
+        match jwt::verify(token, &self.keys(), &self.settings, now) {
+            TokenCheck::UnknownKey => {
                 self.refresh(now).await;
-                jwt::read(token, &self.keys(), &self.settings, now)
+                jwt::verify(token, &self.keys(), &self.settings, now)
             }
-            reading => reading,
+            check => check,
         }
     }
 
@@ -59,37 +62,39 @@ impl Provider {
     }
 
     async fn refresh(&self, now: Timestamp) {
-        // Those who come meanwhile wait for the same answer.
-        let mut asked_at = self.asked_at.lock().await;
-        if asked_at.is_some_and(|at| now.saturating_since(at) < PAUSE_MS) {
+        // Concurrent callers wait for the same fetch.
+        let mut fetched_at = self.fetched_at.lock().await;
+        if fetched_at.is_some_and(|at| now.saturating_since(at) < MIN_REFRESH_INTERVAL_MS) {
             return;
         }
-        *asked_at = Some(now);
-        match fetch(&self.settings.jwks).await.and_then(|text| jwt::read_keys(&text)) {
+        *fetched_at = Some(now);
+        match fetch_keys(&self.settings.jwks).await.and_then(|text| jwt::read_keys(&text)) {
             Ok(keys) => {
                 *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
             }
-            Err(error) => tracing::warn!(%error, jwks = self.settings.jwks, "no keys"),
+            Err(error) => {
+                tracing::warn!(%error, jwks = self.settings.jwks, "cannot fetch the keys of the identity provider");
+            }
         }
     }
 }
 
-/// A file, or an address that the operator has chosen: no guard stands before it.
-async fn fetch(place: &str) -> Result<String, String> {
-    if !place.starts_with("http://") && !place.starts_with("https://") {
-        return std::fs::read_to_string(place).map_err(|error| error.to_string());
+/// Reads a file, or an address from the configuration, to which the egress policy does not apply.
+async fn fetch_keys(location: &str) -> Result<String, String> {
+    if !location.starts_with("http://") && !location.starts_with("https://") {
+        return std::fs::read_to_string(location).map_err(|error| error.to_string());
     }
-    let uri: Uri = place.parse().map_err(|_| "not an address".to_owned())?;
-    let client: Client<Dialer, Full<Bytes>> =
-        Client::builder(TokioExecutor::new()).build(Dialer::new(Guard::open(), PATIENCE));
+    let uri: Uri = location.parse().map_err(|_| "not an address".to_owned())?;
+    let client: Client<Dialer, Full<Bytes>> = Client::builder(TokioExecutor::new())
+        .build(Dialer::new(EgressPolicy::allow_all(), FETCH_TIMEOUT));
     let mut request = Request::new(Full::default());
     *request.uri_mut() = uri;
     let call = async {
         let response = client.request(request).await.map_err(|error| error.to_string())?;
-        let body = Limited::new(response.into_body(), LARGEST).collect().await;
+        let body = Limited::new(response.into_body(), MAX_JWKS_BYTES).collect().await;
         body.map_err(|error| error.to_string())
     };
-    let body = tokio::time::timeout(PATIENCE, call).await;
+    let body = tokio::time::timeout(FETCH_TIMEOUT, call).await;
     let body = body.map_err(|_| "no answer in time".to_owned())??;
     String::from_utf8(body.to_bytes().to_vec()).map_err(|error| error.to_string())
 }

@@ -1,8 +1,7 @@
-//! Tokens that an identity provider signed (RFC 7519): read, checked against its keys, believed
-//! only within their time.
+//! JSON web tokens (RFC 7519): parses them, verifies the signature, then checks the claims.
 //!
-//! The signature is checked before anything in the token is looked at, with an algorithm that both
-//! the configuration allows and the key is made for. A token cannot choose how it is checked.
+//! The signature is verified before any claim is read, with an algorithm that the configuration
+//! allows and the key is made for. A token cannot choose how it is verified.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,25 +15,25 @@ use serde_json::Value;
 
 use crate::settings::{JwtSettings, Role};
 
-/// Longer than any token should be.
-const LONGEST: usize = 16 << 10;
+/// Maximum length of a token.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// A key of the provider.
+/// A public key of the provider with its id.
 #[derive(Debug, Clone)]
 pub(super) struct SigningKey {
     id: Option<String>,
-    key: Key,
+    key: PublicKey,
 }
 
 #[derive(Debug, Clone)]
-enum Key {
+enum PublicKey {
     Rsa { n: Vec<u8>, e: Vec<u8> },
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
 }
 
-impl Key {
-    /// The one algorithm that the key is used with.
+impl PublicKey {
+    /// The only algorithm that the key is used with.
     const fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa { .. } => "RS256",
@@ -63,12 +62,12 @@ impl Key {
 
 /// A document with the provider's keys (RFC 7517).
 #[derive(Debug, Deserialize)]
-struct KeySet {
-    keys: Vec<WrittenKey>,
+struct JwkSet {
+    keys: Vec<Jwk>,
 }
 
 #[derive(Debug, Deserialize)]
-struct WrittenKey {
+struct Jwk {
     kty: String,
     #[serde(default)]
     kid: Option<String>,
@@ -88,22 +87,22 @@ struct WrittenKey {
 
 /// Reads a key set. Keys of kinds that are not supported are left out.
 pub(super) fn read_keys(text: &str) -> Result<Vec<SigningKey>, String> {
-    let set: KeySet = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let set: JwkSet = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(set.keys.into_iter().filter_map(read_key).collect())
 }
 
-fn read_key(written: WrittenKey) -> Option<SigningKey> {
+fn read_key(written: Jwk) -> Option<SigningKey> {
     if written.purpose.as_deref().is_some_and(|purpose| purpose != "sig") {
         return None;
     }
     let bytes = |text: &Option<String>| decode(text.as_deref()?);
     let key = match (written.kty.as_str(), written.crv.as_deref()) {
-        ("RSA", _) => Key::Rsa { n: bytes(&written.n)?, e: bytes(&written.e)? },
+        ("RSA", _) => PublicKey::Rsa { n: bytes(&written.n)?, e: bytes(&written.e)? },
         ("EC", Some("P-256")) => {
             let (x, y) = (bytes(&written.x)?, bytes(&written.y)?);
-            Key::P256([&[4], x.as_slice(), y.as_slice()].concat())
+            PublicKey::P256([&[4], x.as_slice(), y.as_slice()].concat())
         }
-        ("OKP", Some("Ed25519")) => Key::Ed25519(bytes(&written.x)?),
+        ("OKP", Some("Ed25519")) => PublicKey::Ed25519(bytes(&written.x)?),
         _ => return None,
     };
     Some(SigningKey { id: written.kid, key })
@@ -129,7 +128,7 @@ struct Claims {
     exp: f64,
     #[serde(default)]
     nbf: Option<f64>,
-    /// Read from the document; here only so that nothing but a text is taken.
+    /// Read from the document; declared here so that only a string is accepted.
     #[serde(default, rename = "sub")]
     _sub: Option<String>,
 }
@@ -151,85 +150,87 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// What became of a token.
+/// The operator that a token identifies.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Judged {
-    /// It is good: who, and what they may do.
-    Good(String, Role),
-    /// No known key has its id; newer keys might.
+pub(super) enum TokenIdentity {
+    /// Valid: subject and role.
+    Valid(String, Role),
+    /// No cached key has its id; fetching the keys again may help.
     UnknownKey,
-    /// It is not good. Why is nobody's business.
-    Bad,
+    /// Invalid; the reason is not disclosed.
+    Invalid,
 }
 
-/// What a token says, or why it is not believed.
+/// The content of a valid token, or why it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// It is good.
-    Good {
-        /// Its header.
+pub(crate) enum TokenCheck {
+    /// Valid.
+    Valid {
+        /// The JOSE header.
         header: Value,
-        /// Its claims.
+        /// All claims.
         claims: Value,
     },
     Malformed,
     UnknownKey,
-    Signature,
-    Claims,
-    Issuer,
-    Audience,
+    BadSignature,
+    BadClaims,
+    WrongIssuer,
+    WrongAudience,
     Expired,
-    Early,
+    NotYetValid,
 }
 
-/// Judges a token.
-pub(super) fn judge(
+/// Verifies a token and reads subject and role.
+pub(super) fn identify(
     token: &str,
     keys: &[SigningKey],
     settings: &JwtSettings,
     now: Timestamp,
-) -> Judged {
-    match read(token, keys, settings, now) {
-        Reading::Good { claims, .. } => match role_of(&claims[&settings.role_claim]) {
+) -> TokenIdentity {
+    match verify(token, keys, settings, now) {
+        TokenCheck::Valid { claims, .. } => match role_of(&claims[&settings.role_claim]) {
             Some(role) => {
                 let subject = claims["sub"].as_str().unwrap_or("nobody");
-                Judged::Good(subject.to_owned(), role)
+                TokenIdentity::Valid(subject.to_owned(), role)
             }
-            None => Judged::Bad,
+            None => TokenIdentity::Invalid,
         },
-        Reading::UnknownKey => Judged::UnknownKey,
-        _ => Judged::Bad,
+        TokenCheck::UnknownKey => TokenIdentity::UnknownKey,
+        _ => TokenIdentity::Invalid,
     }
 }
 
-/// Reads a token.
-pub(super) fn read(
+/// Verifies a token.
+pub(super) fn verify(
     token: &str,
     keys: &[SigningKey],
     settings: &JwtSettings,
     now: Timestamp,
-) -> Reading {
-    let Some((header, message, signature)) = split(token) else { return Reading::Malformed };
+) -> TokenCheck {
+    let Some((header, message, signature)) = split_token(token) else {
+        return TokenCheck::Malformed;
+    };
     let allowed = settings.algorithms.contains(&header.alg) && header.crit.is_none();
     if !allowed {
-        return Reading::Signature;
+        return TokenCheck::BadSignature;
     }
     let suits = |key: &&SigningKey| {
         key.key.algorithm() == header.alg && (header.kid.is_none() || key.id == header.kid)
     };
     let mut candidates = keys.iter().filter(suits).peekable();
     if candidates.peek().is_none() {
-        return Reading::UnknownKey;
+        return TokenCheck::UnknownKey;
     }
     if !candidates.any(|key| key.key.verifies(message.as_bytes(), &signature)) {
-        return Reading::Signature;
+        return TokenCheck::BadSignature;
     }
-    believe(message, settings, now).unwrap_or(Reading::Claims)
+    check_claims(message, settings, now).unwrap_or(TokenCheck::BadClaims)
 }
 
 /// Header, signed message and signature of a token.
-fn split(token: &str) -> Option<(Header, &str, Vec<u8>)> {
-    if token.len() > LONGEST || token.split('.').count() != 3 {
+fn split_token(token: &str) -> Option<(Header, &str, Vec<u8>)> {
+    if token.len() > MAX_TOKEN_BYTES || token.split('.').count() != 3 {
         return None;
     }
     let (message, signature) = token.rsplit_once('.')?;
@@ -238,9 +239,9 @@ fn split(token: &str) -> Option<(Header, &str, Vec<u8>)> {
     Some((header, message, decode(signature)?))
 }
 
-/// What a signed message says, if it is for us and now is its time; nothing when its claims are not
-/// those of a token.
-fn believe(message: &str, settings: &JwtSettings, now: Timestamp) -> Option<Reading> {
+/// Checks issuer, audience and times of a verified message; none if the claims have the wrong
+/// shape.
+fn check_claims(message: &str, settings: &JwtSettings, now: Timestamp) -> Option<TokenCheck> {
     let (header, claims) = message.split_once('.')?;
     let header = serde_json::from_slice(&decode(header)?).ok()?;
     let document: Value = serde_json::from_slice(&decode(claims)?).ok()?;
@@ -249,24 +250,24 @@ fn believe(message: &str, settings: &JwtSettings, now: Timestamp) -> Option<Read
     #[expect(clippy::cast_precision_loss, reason = "a fraction of a millisecond does not matter")]
     let now = now.as_millis() as f64 / 1_000.0;
     Some(if claims.iss != settings.issuer {
-        Reading::Issuer
+        TokenCheck::WrongIssuer
     } else if !claims.aud.0.contains(&settings.audience) {
-        Reading::Audience
+        TokenCheck::WrongAudience
     } else if now >= claims.exp + leeway {
-        Reading::Expired
+        TokenCheck::Expired
     } else if claims.nbf.is_some_and(|from| now < from - leeway) {
-        Reading::Early
+        TokenCheck::NotYetValid
     } else {
-        Reading::Good { header, claims: document }
+        TokenCheck::Valid { header, claims: document }
     })
 }
 
-/// The most trusted role in a claim that is a text or a list of texts.
+/// The highest role in a claim that is a string or a list of strings.
 fn role_of(claim: &Value) -> Option<Role> {
-    let read = |value: &Value| serde_json::from_value::<Role>(value.clone()).ok();
+    let verify = |value: &Value| serde_json::from_value::<Role>(value.clone()).ok();
     match claim {
-        Value::Array(several) => several.iter().filter_map(read).max(),
-        one => read(one),
+        Value::Array(several) => several.iter().filter_map(verify).max(),
+        one => verify(one),
     }
 }
 

@@ -7,63 +7,63 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::ApiKey;
 
-const PREFIX: &str = "mt_";
+const KEY_PREFIX: &str = "mt_";
 
-/// A new key: the secret, to be shown once, and what is kept of it.
+/// A new key: the secret, to be shown once, and what is stored.
 #[derive(Debug)]
 pub struct NewKey {
     /// The key itself.
     pub secret: String,
-    /// Its part that is no secret.
+    /// The public part.
     pub id: String,
     /// SHA-256 of the key, in hex.
     pub sha256: String,
 }
 
-/// Makes a key.
+/// Creates a key.
 pub fn new_key() -> NewKey {
     let mut entropy = SystemEntropy::default();
     let id = format!("{:08x}", entropy.next() >> 32);
-    let mut secret = format!("{PREFIX}{id}_");
+    let mut secret = format!("{KEY_PREFIX}{id}_");
     for _ in 0..4 {
         // Writing to a String cannot fail.
         let _ = write!(secret, "{:016x}", entropy.next());
     }
-    NewKey { sha256: digest(&secret), id, secret }
+    NewKey { sha256: sha256_hex(&secret), id, secret }
 }
 
-/// Finds the key that a caller presents. The id finds the entry; the whole key is compared in a
-/// time that does not depend on where it differs.
-pub(super) fn find<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
-    let id = id(presented)?;
-    let presented = digest(presented);
-    keys.iter().find(|key| key.id == id && is_same(&key.sha256, &presented))
+/// Finds the key that a caller presents. The id selects the entry; the digests are compared in
+/// constant time.
+pub(super) fn find_operator_key<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
+    let id = key_id(presented)?;
+    let presented = sha256_hex(presented);
+    keys.iter().find(|key| key.id == id && constant_time_eq(&key.sha256, &presented))
 }
 
-/// The part of a key that is no secret.
-pub(super) fn id(presented: &str) -> Option<&str> {
-    presented.strip_prefix(PREFIX)?.split_once('_').map(|(id, _)| id)
+/// The public part of a key.
+pub(super) fn key_id(presented: &str) -> Option<&str> {
+    presented.strip_prefix(KEY_PREFIX)?.split_once('_').map(|(id, _)| id)
 }
 
-/// Finds a key of any form, as journeys check those of their own callers.
-pub(crate) fn find_key<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
-    let presented = digest(presented);
-    keys.iter().find(|key| is_same(&key.sha256, &presented))
+/// Finds a key of any form, for journeys that check keys of their own callers.
+pub(crate) fn find_key_by_digest<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
+    let presented = sha256_hex(presented);
+    keys.iter().find(|key| constant_time_eq(&key.sha256, &presented))
 }
 
-/// Compares in a time that does not depend on where the two differ.
-fn is_same(one: &str, other: &str) -> bool {
+/// Compares in a time that does not depend on where the texts differ.
+fn constant_time_eq(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
     one.len() == other.len() && differs == 0
 }
 
-/// Whether a credential looks like a key of ours.
-pub(super) fn is_key(presented: &str) -> bool {
-    presented.starts_with(PREFIX)
+/// Whether a credential has the prefix of our keys.
+pub(super) fn has_key_prefix(presented: &str) -> bool {
+    presented.starts_with(KEY_PREFIX)
 }
 
-fn digest(text: &str) -> String {
+fn sha256_hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
         // Writing to a String cannot fail.
         let _ = write!(hex, "{byte:02x}");
@@ -88,13 +88,13 @@ mod tests {
             expires_at: None,
         };
         let keys = [kept(&new), kept(&other)];
-        assert_eq!(find(&keys, &new.secret).map(|key| &key.id), Some(&new.id));
+        assert_eq!(find_operator_key(&keys, &new.secret).map(|key| &key.id), Some(&new.id));
         assert!(!keys.iter().any(|key| format!("{key:?}").contains(&new.secret)));
         let mut wrong = new.secret.clone();
         wrong.pop();
-        assert!(find(&keys, &wrong).is_none());
-        assert!(find(&keys, &format!("{wrong}z")).is_none());
-        assert!(find(&keys, &format!("mt_{}_", new.id)).is_none());
-        assert!(find(&keys, &new.sha256).is_none());
+        assert!(find_operator_key(&keys, &wrong).is_none());
+        assert!(find_operator_key(&keys, &format!("{wrong}z")).is_none());
+        assert!(find_operator_key(&keys, &format!("mt_{}_", new.id)).is_none());
+        assert!(find_operator_key(&keys, &new.sha256).is_none());
     }
 }

@@ -1,15 +1,15 @@
-//! Requests that a browser sends for another site's page.
+//! Protects against requests that a browser sends for a page of another site.
 //!
-//! A page can make a browser send requests to this server, also to one that listens on this machine
-//! only. Browsers say where a request comes from; requests that change something and come from
-//! elsewhere are refused. And a server that asks nobody who they are answers only to names of this
-//! machine, so that no foreign name can be pointed at it.
+//! Any page can make a browser send requests to this server, even if it listens on loopback only.
+//! Browsers send the origin; unsafe methods from another origin are rejected (CSRF). A server
+//! without authentication also accepts only loopback names in `Host`, so that no foreign name can
+//! be pointed at it (DNS rebinding).
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method};
 
-/// Whether a request comes from the page of another site.
-pub(super) fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
+/// Whether a request with an unsafe method comes from a page of another origin.
+pub(super) fn is_cross_origin_write(method: &Method, headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN).and_then(|value| value.to_str().ok()) else {
         return false;
     };
@@ -18,10 +18,10 @@ pub(super) fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
     !method.is_safe() && !same
 }
 
-/// Whether the name by which the server was called is one of this machine.
-pub(super) fn is_local(headers: &HeaderMap) -> bool {
+/// Whether `Host` names this machine.
+pub(super) fn is_loopback_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
-        // Only browsers can be tricked, and they always send it.
+        // Only browsers are affected by DNS rebinding, and they always send `Host`.
         return true;
     };
     let name = match host.strip_prefix('[') {
@@ -48,22 +48,25 @@ mod tests {
     #[test]
     fn another_site_may_look_and_not_touch() {
         let foreign = headers(&[("host", "127.0.0.1:8088"), ("origin", "https://evil.example")]);
-        assert!(is_foreign(&Method::POST, &foreign) && !is_foreign(&Method::GET, &foreign));
+        assert!(
+            is_cross_origin_write(&Method::POST, &foreign)
+                && !is_cross_origin_write(&Method::GET, &foreign)
+        );
         let null = headers(&[("host", "127.0.0.1:8088"), ("origin", "null")]);
-        assert!(is_foreign(&Method::POST, &null));
+        assert!(is_cross_origin_write(&Method::POST, &null));
         let own = headers(&[("host", "127.0.0.1:8088"), ("origin", "http://127.0.0.1:8088")]);
-        assert!(!is_foreign(&Method::POST, &own));
-        assert!(!is_foreign(&Method::POST, &headers(&[("host", "127.0.0.1:8088")])));
+        assert!(!is_cross_origin_write(&Method::POST, &own));
+        assert!(!is_cross_origin_write(&Method::POST, &headers(&[("host", "127.0.0.1:8088")])));
     }
 
     #[test]
     fn only_names_of_this_machine_are_local() {
         for host in ["localhost:8088", "127.0.0.1:8088", "[::1]:8088", "LOCALHOST", "127.3.2.1"] {
-            assert!(is_local(&headers(&[("host", host)])), "{host}");
+            assert!(is_loopback_host(&headers(&[("host", host)])), "{host}");
         }
         for host in ["evil.example", "127.0.0.1.nip.io", "10.0.0.1:8088", "localhost.evil.example"]
         {
-            assert!(!is_local(&headers(&[("host", host)])), "{host}");
+            assert!(!is_loopback_host(&headers(&[("host", host)])), "{host}");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What routes require and roles have.
+//! Permissions of routes and roles.
 
 use crate::settings::Role;
 
 /// What a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Permission {
-    /// Look at what there is.
+    /// Read everything.
     Read,
-    /// Start, signal, cancel, correct, move.
+    /// Start, signal, cancel and correct instances; change timers and schedules.
     Operate,
     /// Claim tasks and report on them.
     Work,
     /// Deploy and undeploy definitions.
     Deploy,
-    /// Move the clock.
+    /// Advance the virtual clock, resume a restored engine.
     Administer,
 }
 
@@ -29,8 +29,8 @@ impl Permission {
         }
     }
 
-    /// Whether a role has it.
-    pub(crate) const fn is_of(self, role: Role) -> bool {
+    /// Whether a role has this permission.
+    pub(crate) const fn is_granted_to(self, role: Role) -> bool {
         match role {
             Role::Admin => true,
             Role::Viewer => matches!(self, Self::Read),

@@ -1,7 +1,7 @@
-//! The public surface: journeys and APIs that anybody may call who satisfies the journey itself.
+//! Public journeys and APIs: callers need no operator credentials, the journey authorises them.
 //!
-//! Nothing is public unless its definition or the settings say so. Whoever has no credential of
-//! ours hears the same about what is not public as about what is not there.
+//! Nothing is public unless its definition or the settings say so. A caller without operator
+//! credentials gets the same answer for a private target as for one that does not exist.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
@@ -13,9 +13,9 @@ use crate::journey;
 use crate::problem::Problem;
 use crate::route::BASE;
 
-/// What a request to the surface of journeys is about.
+/// The target of a request to the API of journeys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum SurfaceTarget {
     /// The latest version of a journey or an API, by its name.
     Latest(Kind, String),
     /// An instance.
@@ -24,31 +24,31 @@ pub(super) enum Subject {
     Path(String),
 }
 
-/// How a subject stands towards callers whom nobody knows.
+/// How a target is visible to callers without operator credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// The journey decides about them.
+pub(super) enum Visibility {
+    /// The journey authorises them.
     Public,
-    /// They need a credential of ours.
+    /// They need operator credentials.
     Private,
-    /// An instance that is not public, or not there: which of both stays unsaid.
+    /// A private or unknown instance: the answer does not tell which.
     Hidden(InstanceId),
 }
 
-/// What the route calls: an API also by a route of its own below `/apis`.
-async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::Named, Problem> {
+/// The definition behind a name; an API is also found by a route below `/apis`.
+async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::SurfaceDefinition, Problem> {
     match kind {
         Kind::Api => journey::api(app, name).await,
         Kind::Journey => journey::latest(app, name, kind).await,
     }
 }
 
-impl Subject {
+impl SurfaceTarget {
     /// The subject of a request; nothing when its route belongs to operators alone.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let route = request.extensions().get::<MatchedPath>()?.as_str().strip_prefix(BASE)?;
         let path = request.uri().path().strip_prefix(BASE)?;
-        // Names and ids have no characters that would be encoded; what is, is not public.
+        // Names and ids contain no characters that need encoding, so an encoded one is not public.
         let segment = path.split('/').nth(2).unwrap_or_default();
         Some(match route {
             "/journeys/{name}/start" => Self::Latest(Kind::Journey, segment.to_owned()),
@@ -62,11 +62,11 @@ impl Subject {
         })
     }
 
-    pub(super) async fn standing(&self, app: &App) -> Result<Standing, Problem> {
+    pub(super) async fn visibility(&self, app: &App) -> Result<Visibility, Problem> {
         let is_public = match self {
             Self::Latest(kind, name) => match latest(app, name, *kind).await {
                 Ok(named) => named.is_public(app),
-                // Unknown names are like private ones; a store that does not answer is not.
+                // An unknown name is treated as private; a store error is reported as such.
                 Err(problem) if problem.status().is_server_error() => return Err(problem),
                 Err(_) => false,
             },
@@ -75,14 +75,14 @@ impl Subject {
             }
             Self::Instance(None) => false,
             Self::Instance(Some(id)) => match journey::find(app, *id).await {
-                Ok(seen) if seen.is_public(app) => true,
+                Ok(instance_view) if instance_view.is_public(app) => true,
                 Err(problem) if problem.status().is_server_error() => return Err(problem),
                 Ok(_) | Err(_) if app.surface_index().has_public(app).await? => {
-                    return Ok(Standing::Hidden(*id));
+                    return Ok(Visibility::Hidden(*id));
                 }
                 Ok(_) | Err(_) => false,
             },
         };
-        Ok(if is_public { Standing::Public } else { Standing::Private })
+        Ok(if is_public { Visibility::Public } else { Visibility::Private })
     }
 }

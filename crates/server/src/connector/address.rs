@@ -1,30 +1,30 @@
-//! Addresses of calls: read as browsers read them, and joined with what a redirect says.
+//! URLs of outbound calls: parsed as browsers parse them, and resolved for redirects.
 
 use axum::http::Uri;
 use url::Url;
 
-/// Reads the address of a call. What cannot stand in one is written as `%xx`, dot segments are
-/// removed, and the fragment is left out: it is not sent.
-pub(super) fn read(text: &str) -> Result<Url, String> {
-    // `http:a` and `http:///a` are addresses to a browser, and mistakes in a definition.
+/// Parses the URL of a call. Other characters are percent-encoded, dot segments are removed, and
+/// the fragment is dropped because it is not sent.
+pub(super) fn parse(text: &str) -> Result<Url, String> {
+    // Browsers accept `http:a` and `http:///a`; in a definition they are mistakes.
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
         return Err(not_http(text));
     }
-    checked(Url::parse(text), text)
+    check_url(Url::parse(text), text)
 }
 
-/// Where a redirect leads, from the address that gave it (RFC 3986, section 5.2).
-pub(super) fn join(base: &Url, location: &str) -> Result<Url, String> {
-    checked(base.join(location.trim()), location)
+/// Resolves the target of a redirect (RFC 3986, section 5.2).
+pub(super) fn resolve_redirect(base: &Url, location: &str) -> Result<Url, String> {
+    check_url(base.join(location.trim()), location)
 }
 
-/// The address as the client sends it.
-pub(super) fn uri(url: &Url) -> Result<Uri, String> {
+/// Converts a URL for the HTTP client.
+pub(super) fn to_uri(url: &Url) -> Result<Uri, String> {
     url.as_str().parse().map_err(|error| format!("{url}: {error}"))
 }
 
-fn checked(read: Result<Url, url::ParseError>, text: &str) -> Result<Url, String> {
+fn check_url(read: Result<Url, url::ParseError>, text: &str) -> Result<Url, String> {
     let mut url = read.map_err(|error| format!("{text:?}: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(not_http(text));
@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn addresses_are_read_as_people_write_them() {
-        let read = |text| read(text).map(|url| uri(&url).unwrap().to_string());
-        assert_eq!(read("http://a.example/x y?q=ä").unwrap(), "http://a.example/x%20y?q=%C3%A4");
-        assert_eq!(read("https://a.example").unwrap(), "https://a.example/");
-        assert_eq!(read("http://a/b#c").unwrap(), "http://a/b");
-        assert_eq!(read("http://A.example:80/b/./../c").unwrap(), "http://a.example/c");
-        assert_eq!(read("http://bücher.example/").unwrap(), "http://xn--bcher-kva.example/");
+        let parse = |text| parse(text).map(|url| to_uri(&url).unwrap().to_string());
+        assert_eq!(parse("http://a.example/x y?q=ä").unwrap(), "http://a.example/x%20y?q=%C3%A4");
+        assert_eq!(parse("https://a.example").unwrap(), "https://a.example/");
+        assert_eq!(parse("http://a/b#c").unwrap(), "http://a/b");
+        assert_eq!(parse("http://A.example:80/b/./../c").unwrap(), "http://a.example/c");
+        assert_eq!(parse("http://bücher.example/").unwrap(), "http://xn--bcher-kva.example/");
         let bad = [
             "",
             "a.example/x",
@@ -64,14 +64,14 @@ mod tests {
             "http://me:secret@a/",
         ];
         for bad in bad {
-            assert!(read(bad).is_err(), "{bad}");
+            assert!(parse(bad).is_err(), "{bad}");
         }
     }
 
     /// Repairs II, item 21: dot segments are removed (RFC 3986, sections 5.2.4 and 5.4).
     #[test]
     fn redirects_lead_where_they_say() {
-        let base = read("https://a.example:8443/b/c/d;p?q").unwrap();
+        let base = parse("https://a.example:8443/b/c/d;p?q").unwrap();
         let cases = [
             ("http://b.example/x", "http://b.example/x"),
             ("//b.example/x", "https://b.example/x"),
@@ -89,15 +89,15 @@ mod tests {
             ("g#s", "https://a.example:8443/b/c/g"),
         ];
         for (location, expected) in cases {
-            assert_eq!(join(&base, location).unwrap().as_str(), expected, "{location}");
+            assert_eq!(resolve_redirect(&base, location).unwrap().as_str(), expected, "{location}");
         }
-        assert!(join(&base, "gopher://x/").is_err());
-        assert!(join(&base, "javascript:alert(1)").is_err());
+        assert!(resolve_redirect(&base, "gopher://x/").is_err());
+        assert!(resolve_redirect(&base, "javascript:alert(1)").is_err());
     }
 
     #[test]
     fn the_usual_port_is_the_same_as_none() {
-        let origin = |text: &str| read(text).unwrap().origin();
+        let origin = |text: &str| parse(text).unwrap().origin();
         assert_eq!(origin("http://A/x"), origin("http://a:80/y"));
         assert_ne!(origin("http://a/"), origin("https://a/"));
         assert_ne!(origin("http://a/"), origin("http://a:8080/"));

@@ -1,4 +1,4 @@
-//! `cache:v1`: one cache in the memory of the server, bounded in bytes.
+//! `cache:v1`: an in-memory cache per server, bounded in bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +7,13 @@ use meantime_core::{Json, Timestamp};
 use meantime_kernel::command::Report;
 use serde::Deserialize;
 
-use super::task::never;
+use super::task::permanent_failure;
 
-/// What a task asks for.
+/// The input of a cache task.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Ask {
-    operation: Operation,
+struct CacheRequest {
+    operation: CacheOperation,
     key: String,
     #[serde(default)]
     value: Json,
@@ -23,7 +23,7 @@ struct Ask {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Operation {
+enum CacheOperation {
     Get,
     Put,
 }
@@ -31,55 +31,55 @@ enum Operation {
 /// The cache.
 #[derive(Debug)]
 pub(super) struct Cache {
-    most_bytes: usize,
-    entries: Mutex<Entries>,
+    max_bytes: usize,
+    entries: Mutex<CacheEntries>,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
-    by_key: BTreeMap<String, Entry>,
-    /// Keys by when they were put, the oldest first.
+struct CacheEntries {
+    by_key: BTreeMap<String, CacheEntry>,
+    /// Keys in insertion order, for eviction.
     by_age: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CacheEntry {
     value: Json,
     until: Option<Timestamp>,
     age: u64,
 }
 
 impl Cache {
-    pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, entries: Mutex::default() }
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, entries: Mutex::default() }
     }
 
-    /// Does what a task asks for.
+    /// Executes a cache task.
     pub(super) fn run(&self, input: &Json, now: Timestamp) -> Report {
-        let ask = match input.read::<Ask>() {
-            Ok(ask) => ask,
-            Err(error) => return never("CACHE_INVALID", &error.to_string()),
+        let request = match input.read::<CacheRequest>() {
+            Ok(request) => request,
+            Err(error) => return permanent_failure("CACHE_INVALID", &error.to_string()),
         };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        Report::Completed(match ask.operation {
-            Operation::Get => entries.get(&ask.key, now),
-            Operation::Put => {
-                let ms = ask.ttl_seconds.map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        Report::Completed(match request.operation {
+            CacheOperation::Get => entries.get(&request.key, now),
+            CacheOperation::Put => {
+                let ms = request.ttl_seconds.map(|it| i64::try_from(it).unwrap_or(i64::MAX));
                 let until = ms.map(|it| now.saturating_add_millis(it.saturating_mul(1_000)));
-                entries.put(ask.key, ask.value, until);
-                entries.shrink(self.most_bytes);
+                entries.put(request.key, request.value, until);
+                entries.evict(self.max_bytes);
                 Json::null()
             }
         })
     }
 }
 
-impl Entries {
-    /// What is there and still good; null otherwise.
+impl CacheEntries {
+    /// The value of a key; null if there is none or it has expired.
     fn get(&mut self, key: &str, now: Timestamp) -> Json {
-        let is_over = |entry: &Entry| entry.until.is_some_and(|until| until <= now);
+        let is_over = |entry: &CacheEntry| entry.until.is_some_and(|until| until <= now);
         if self.by_key.get(key).is_some_and(is_over) {
             self.remove(key);
         }
@@ -89,21 +89,21 @@ impl Entries {
     fn put(&mut self, key: String, value: Json, until: Option<Timestamp>) {
         self.remove(&key);
         self.next += 1;
-        self.bytes += size(&key, &value);
+        self.bytes += entry_bytes(&key, &value);
         self.by_age.insert(self.next, key.clone());
-        self.by_key.insert(key, Entry { value, until, age: self.next });
+        self.by_key.insert(key, CacheEntry { value, until, age: self.next });
     }
 
     fn remove(&mut self, key: &str) {
         if let Some(entry) = self.by_key.remove(key) {
             self.by_age.remove(&entry.age);
-            self.bytes -= size(key, &entry.value);
+            self.bytes -= entry_bytes(key, &entry.value);
         }
     }
 
-    /// Makes room: what was put first goes first.
-    fn shrink(&mut self, most_bytes: usize) {
-        while self.bytes > most_bytes
+    /// Evicts the oldest entries until the cache fits.
+    fn evict(&mut self, max_bytes: usize) {
+        while self.bytes > max_bytes
             && let Some((_, key)) = self.by_age.pop_first()
         {
             self.remove(&key);
@@ -111,17 +111,17 @@ impl Entries {
     }
 }
 
-fn size(key: &str, value: &Json) -> usize {
-    /// What the maps need for an entry, about.
-    const OVERHEAD: usize = 128;
-    2 * key.len() + value.as_str().len() + OVERHEAD
+fn entry_bytes(key: &str, value: &Json) -> usize {
+    /// Approximate overhead of the maps per entry.
+    const ENTRY_OVERHEAD_BYTES: usize = 128;
+    2 * key.len() + value.as_str().len() + ENTRY_OVERHEAD_BYTES
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ask(cache: &Cache, now: i64, text: &str) -> String {
+    fn run(cache: &Cache, now: i64, text: &str) -> String {
         let input = Json::parse(text).expect("JSON");
         match cache.run(&input, Timestamp::from_millis(now)) {
             Report::Completed(value) => value.as_str().to_owned(),
@@ -132,22 +132,22 @@ mod tests {
     #[test]
     fn a_value_is_there_until_its_time_is_over() {
         let cache = Cache::new(1_000);
-        assert_eq!(ask(&cache, 0, r#"{"operation":"get","key":"a"}"#), "null");
-        ask(&cache, 0, r#"{"operation":"put","key":"a","value":{"x":1},"ttlSeconds":5}"#);
-        ask(&cache, 0, r#"{"operation":"put","key":"b","value":2,"ttlSeconds":null}"#);
-        assert_eq!(ask(&cache, 4_999, r#"{"operation":"get","key":"a"}"#), r#"{"x":1}"#);
-        assert_eq!(ask(&cache, 5_000, r#"{"operation":"get","key":"a"}"#), "null");
-        assert_eq!(ask(&cache, 1 << 40, r#"{"operation":"get","key":"b"}"#), "2");
-        assert_eq!(ask(&cache, 0, r#"{"operation":"drop"}"#), "CACHE_INVALID");
+        assert_eq!(run(&cache, 0, r#"{"operation":"get","key":"a"}"#), "null");
+        run(&cache, 0, r#"{"operation":"put","key":"a","value":{"x":1},"ttlSeconds":5}"#);
+        run(&cache, 0, r#"{"operation":"put","key":"b","value":2,"ttlSeconds":null}"#);
+        assert_eq!(run(&cache, 4_999, r#"{"operation":"get","key":"a"}"#), r#"{"x":1}"#);
+        assert_eq!(run(&cache, 5_000, r#"{"operation":"get","key":"a"}"#), "null");
+        assert_eq!(run(&cache, 1 << 40, r#"{"operation":"get","key":"b"}"#), "2");
+        assert_eq!(run(&cache, 0, r#"{"operation":"drop"}"#), "CACHE_INVALID");
     }
 
     #[test]
     fn the_oldest_goes_when_there_is_no_room() {
         let cache = Cache::new(300);
         for key in ["a", "b", "a", "c"] {
-            ask(&cache, 0, &format!(r#"{{"operation":"put","key":"{key}","value":1}}"#));
+            run(&cache, 0, &format!(r#"{{"operation":"put","key":"{key}","value":1}}"#));
         }
-        let found = |key: &str| ask(&cache, 0, &format!(r#"{{"operation":"get","key":"{key}"}}"#));
+        let found = |key: &str| run(&cache, 0, &format!(r#"{{"operation":"get","key":"{key}"}}"#));
         assert_eq!([found("a"), found("b"), found("c")], ["1", "null", "1"]);
     }
 }

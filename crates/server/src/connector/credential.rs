@@ -1,7 +1,7 @@
-//! `apiKeyValidate:v1` and `jwtValidate:v1`: looks at the credentials of the inbound request.
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: check the credentials of the inbound request.
 //!
-//! A credential that is missing or bad is an answer for the journey; a profile that is not
-//! configured is an error of the deployment.
+//! A missing or invalid credential is a result for the journey; a profile that is not configured is
+//! a configuration error.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use meantime_kernel::store::TaskRow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::task::{Connectors, never};
-use crate::auth::{Provider, Reading, find_key};
+use super::task::{Connectors, permanent_failure};
+use crate::auth::{IdentityProvider, TokenCheck, find_key_by_digest};
 use crate::journey::ProfileSettings;
 
-/// What a task asks for.
+/// The input of a credential task.
 #[derive(Debug, Deserialize)]
-struct Ask {
+struct CredentialCheck {
     profile: String,
-    source: Option<Source>,
+    source: Option<CredentialSource>,
     request: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Source {
+struct CredentialSource {
     location: String,
     name: String,
     scheme: Option<String>,
 }
 
-/// A profile that is ready to judge.
-pub(super) struct Profile {
+/// A profile with its identity provider.
+pub(super) struct CredentialProfile {
     settings: ProfileSettings,
-    provider: Option<Provider>,
+    provider: Option<IdentityProvider>,
 }
 
-impl Profile {
-    pub(super) fn all(settings: &BTreeMap<String, ProfileSettings>) -> BTreeMap<String, Self> {
+impl CredentialProfile {
+    pub(super) fn load_all(settings: &BTreeMap<String, ProfileSettings>) -> BTreeMap<String, Self> {
         let ready = settings.iter().map(|(name, settings)| {
-            let provider = settings.jwt.clone().map(Provider::new);
+            let provider = settings.jwt.clone().map(IdentityProvider::new);
             (name.clone(), Self { settings: settings.clone(), provider })
         });
         ready.collect()
@@ -49,31 +49,31 @@ impl Profile {
 
 impl Connectors {
     pub(super) async fn check_credential(&self, task: &TaskRow) -> Report {
-        let ask = match task.spec.input.read::<Ask>() {
-            Ok(ask) => ask,
-            Err(error) => return never("AUTH_INVALID", &error.to_string()),
+        let check = match task.spec.input.read::<CredentialCheck>() {
+            Ok(check) => check,
+            Err(error) => return permanent_failure("AUTH_INVALID", &error.to_string()),
         };
-        let scope = self.scope_of(task, ask.request.as_deref());
+        let scope = self.scope_of(task, check.request.as_deref());
         let request = scope.inbound.map(|it| it.request.clone()).unwrap_or_default();
-        let profile = self.profiles.get(&ask.profile);
+        let profile = self.profiles.get(&check.profile);
         let now = self.clock.now().real;
-        let judged = if task.spec.name.starts_with("apiKey") {
+        let checked = if task.spec.name.starts_with("apiKey") {
             let Some(profile) = profile.filter(|it| !it.settings.keys.is_empty()) else {
-                return unconfigured("APIKEY_CONFIG_MISSING", &ask.profile);
+                return missing_profile("APIKEY_CONFIG_MISSING", &check.profile);
             };
-            let presented = presented(&request, ask.source.as_ref(), ("X-Api-Key", None));
-            api_key(profile, presented.as_deref(), now)
+            let presented = find_credential(&request, check.source.as_ref(), ("X-Api-Key", None));
+            check_api_key(profile, presented.as_deref(), now)
         } else {
             let Some(provider) = profile.and_then(|it| it.provider.as_ref()) else {
-                return unconfigured("JWT_CONFIG_MISSING", &ask.profile);
+                return missing_profile("JWT_CONFIG_MISSING", &check.profile);
             };
             let usual = ("Authorization", Some("Bearer"));
-            let presented = presented(&request, ask.source.as_ref(), usual);
-            token(provider, presented.as_deref(), now).await
+            let presented = find_credential(&request, check.source.as_ref(), usual);
+            check_token(provider, presented.as_deref(), now).await
         };
-        let mut answer = match judged {
+        let mut answer = match checked {
             Ok(value) => json!({ "ok": true, "value": value }),
-            Err(code) => json!({ "ok": false, "problem": problem(code) }),
+            Err(code) => json!({ "ok": false, "problem": problem_details(code) }),
         };
         if scope.is_gone {
             answer[REQUEST_GONE] = true.into();
@@ -82,40 +82,40 @@ impl Connectors {
     }
 }
 
-fn api_key(
-    profile: &Profile,
+fn check_api_key(
+    profile: &CredentialProfile,
     presented: Option<&str>,
     now: Timestamp,
 ) -> Result<Value, &'static str> {
     let presented = presented.ok_or("APIKEY_MISSING")?;
-    let key = find_key(&profile.settings.keys, presented).ok_or("APIKEY_INVALID")?;
+    let key = find_key_by_digest(&profile.settings.keys, presented).ok_or("APIKEY_INVALID")?;
     let is_good = key.expires_at.is_none_or(|end| now < end);
     if is_good { Ok(json!({ "keyId": key.id })) } else { Err("APIKEY_INVALID") }
 }
 
-async fn token(
-    provider: &Provider,
+async fn check_token(
+    provider: &IdentityProvider,
     presented: Option<&str>,
     now: Timestamp,
 ) -> Result<Value, &'static str> {
     let presented = presented.ok_or("JWT_TOKEN_MISSING")?;
-    match provider.read(presented, now).await {
-        Reading::Good { header, claims } => Ok(json!({ "header": header, "claims": claims })),
-        Reading::Malformed => Err("JWT_TOKEN_MALFORMED"),
-        Reading::UnknownKey => Err("JWT_KID_NOT_FOUND"),
-        Reading::Signature => Err("JWT_SIG_INVALID"),
-        Reading::Claims => Err("JWT_CLAIMS_INVALID"),
-        Reading::Issuer => Err("JWT_ISSUER_MISMATCH"),
-        Reading::Audience => Err("JWT_AUDIENCE_MISMATCH"),
-        Reading::Expired => Err("JWT_EXPIRED"),
-        Reading::Early => Err("JWT_NOT_YET_VALID"),
+    match provider.verify(presented, now).await {
+        TokenCheck::Valid { header, claims } => Ok(json!({ "header": header, "claims": claims })),
+        TokenCheck::Malformed => Err("JWT_TOKEN_MALFORMED"),
+        TokenCheck::UnknownKey => Err("JWT_KID_NOT_FOUND"),
+        TokenCheck::BadSignature => Err("JWT_SIG_INVALID"),
+        TokenCheck::BadClaims => Err("JWT_CLAIMS_INVALID"),
+        TokenCheck::WrongIssuer => Err("JWT_ISSUER_MISMATCH"),
+        TokenCheck::WrongAudience => Err("JWT_AUDIENCE_MISMATCH"),
+        TokenCheck::Expired => Err("JWT_EXPIRED"),
+        TokenCheck::NotYetValid => Err("JWT_NOT_YET_VALID"),
     }
 }
 
 /// What the request presents at the place where it is looked for.
-fn presented(
+fn find_credential(
     request: &Request,
-    source: Option<&Source>,
+    source: Option<&CredentialSource>,
     usual: (&str, Option<&str>),
 ) -> Option<String> {
     let (location, name, scheme) = match source {
@@ -127,7 +127,7 @@ fn presented(
         "cookie" => cookie(request, name),
         _ => header(request, name),
     }?;
-    // The scheme of the usual header belongs to it also when only the header was named.
+    // The default scheme also applies when a definition names the default header explicitly.
     let is_usual = location == "header" && name.eq_ignore_ascii_case(usual.0);
     let text = match scheme.or(usual.1.filter(|_| is_usual)) {
         Some(scheme) => {
@@ -150,8 +150,8 @@ fn cookie(request: &Request, name: &str) -> Option<String> {
     pairs.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
 }
 
-/// Problem details for the journey; the type says the same as the code.
-fn problem(code: &str) -> Value {
+/// Problem details for the journey; the type is derived from the code.
+fn problem_details(code: &str) -> Value {
     let name = code.to_ascii_lowercase().replace('_', "-");
     json!({
         "type": format!("urn:meantime:auth:{name}"),
@@ -161,6 +161,6 @@ fn problem(code: &str) -> Value {
     })
 }
 
-fn unconfigured(code: &str, profile: &str) -> Report {
-    never(code, &format!("the profile {profile:?} is not configured"))
+fn missing_profile(code: &str, profile: &str) -> Report {
+    permanent_failure(code, &format!("the profile {profile:?} is not configured"))
 }

@@ -1,5 +1,5 @@
-//! Opens connections: resolves a name, asks the guard about every address, connects to one that it
-//! permits, and speaks TLS where the address says so.
+//! Opens outbound connections: resolves the name, checks every address against the egress policy,
+//! connects to a permitted one, and uses TLS for `https`.
 
 use std::future::Future;
 use std::io;
@@ -22,58 +22,58 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
 
-use super::{Guard, Overrides};
+use super::{EgressPolicy, HostOverrides};
 
-/// Why there is no connection, with the host.
+/// Why a connection cannot be opened, with the host.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The guard permits none of its addresses.
+    /// The egress policy permits none of its addresses.
     #[error("{0} may not be called")]
-    Refused(String),
-    /// It has no address.
+    Forbidden(String),
+    /// The name has no address.
     #[error("{0} has no address")]
-    Unknown(String),
-    /// It did not answer in time.
+    NoAddress(String),
+    /// Connecting took longer than the time limit.
     #[error("{0} did not answer in time")]
-    Late(String),
+    TimedOut(String),
     /// Connecting failed.
     #[error("{host}: {source}")]
     Io {
-        /// The host.
+        /// The host that was called.
         host: String,
-        /// Why.
+        /// The error of the socket or of TLS.
         #[source]
         source: io::Error,
     },
 }
 
-/// Opens connections that the guard permits.
+/// Opens connections that the egress policy permits.
 #[derive(Clone)]
 pub struct Dialer {
-    guard: Arc<Guard>,
-    overrides: Arc<Overrides>,
-    /// Authorities besides those of this machine.
+    policy: Arc<EgressPolicy>,
+    overrides: Arc<HostOverrides>,
+    /// Certificate authorities in addition to those of this machine.
     authorities: Arc<Vec<CertificateDer<'static>>>,
     timeout: Duration,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
 impl Dialer {
-    /// A dialer that gives up after so long.
-    pub fn new(guard: Guard, timeout: Duration) -> Self {
+    /// A dialer with a time limit for connecting.
+    pub fn new(policy: EgressPolicy, timeout: Duration) -> Self {
         let (overrides, authorities) = (Arc::default(), Arc::default());
         let tls = Arc::new(OnceLock::new());
-        Self { guard: Arc::new(guard), overrides, authorities, timeout, tls }
+        Self { policy: Arc::new(policy), overrides, authorities, timeout, tls }
     }
 
-    /// Reaches some hosts elsewhere.
+    /// Overrides the addresses of some hosts.
     #[must_use]
-    pub fn with_overrides(mut self, overrides: Overrides) -> Self {
+    pub fn with_overrides(mut self, overrides: HostOverrides) -> Self {
         self.overrides = Arc::new(overrides);
         self
     }
 
-    /// Believes certificates of the authorities in a PEM file too.
+    /// Also trusts the certificate authorities in a PEM file.
     pub fn with_authorities(mut self, file: Option<&Path>) -> Result<Self, String> {
         let Some(file) = file else { return Ok(self) };
         let wrong = |error: String| format!("egress.ca_file {}: {error}", file.display());
@@ -86,7 +86,7 @@ impl Dialer {
         Ok(self)
     }
 
-    async fn dial(self, uri: Uri) -> Result<Wire, DialError> {
+    async fn dial(self, uri: Uri) -> Result<MaybeTlsStream, DialError> {
         let secure = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
@@ -94,25 +94,25 @@ impl Dialer {
             let instead = self.overrides.find(&host);
             let stream = match instead {
                 Some(to) => connect_to(&to.host, to.port.unwrap_or(port), |_| true).await?,
-                None => connect_to(&host, port, |it| self.guard.permits(it)).await?,
+                None => connect_to(&host, port, |it| self.policy.permits(it)).await?,
             };
             let secure = secure && !instead.is_some_and(|to| to.is_plain);
             if secure { self.encrypt(&host, stream).await } else { Ok(plain(stream)) }
         };
         let connected = tokio::time::timeout(self.timeout, connect).await;
-        connected.unwrap_or_else(|_| Err(DialError::Late(host.clone())))
+        connected.unwrap_or_else(|_| Err(DialError::TimedOut(host.clone())))
     }
 
-    async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<Wire, DialError> {
+    async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<MaybeTlsStream, DialError> {
         let failed = |source| DialError::Io { host: host.to_owned(), source };
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|error| failed(io::Error::other(error)))?;
         let connector = TlsConnector::from(self.tls().map_err(failed)?);
         let stream = connector.connect(name, stream).await.map_err(failed)?;
-        Ok(Wire::Tls(Box::new(TokioIo::new(stream))))
+        Ok(MaybeTlsStream::Tls(Box::new(TokioIo::new(stream))))
     }
 
-    /// The certificates of this machine, read when they are first needed.
+    /// The TLS configuration; certificates of this machine are read on first use.
     fn tls(&self) -> io::Result<Arc<ClientConfig>> {
         if let Some(known) = self.tls.get() {
             return Ok(known.clone());
@@ -134,9 +134,9 @@ impl Dialer {
 }
 
 impl Service<Uri> for Dialer {
-    type Response = Wire;
+    type Response = MaybeTlsStream;
     type Error = DialError;
-    type Future = Pin<Box<dyn Future<Output = Result<Wire, DialError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<MaybeTlsStream, DialError>> + Send>>;
 
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), DialError>> {
         Poll::Ready(Ok(()))
@@ -147,8 +147,8 @@ impl Service<Uri> for Dialer {
     }
 }
 
-/// Connects to the first permitted address that answers. What was checked is what is connected to:
-/// nothing is looked up a second time.
+/// Connects to the first permitted address that answers. The addresses are resolved once, so that
+/// the checked address is the one that is connected to (no DNS rebinding).
 async fn connect_to(
     host: &str,
     port: u16,
@@ -158,13 +158,13 @@ async fn connect_to(
     let found = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
     let found: Vec<SocketAddr> = found.collect();
     if found.is_empty() {
-        return Err(DialError::Unknown(host.to_owned()));
+        return Err(DialError::NoAddress(host.to_owned()));
     }
-    let mut last = DialError::Refused(host.to_owned());
+    let mut last = DialError::Forbidden(host.to_owned());
     for address in found.into_iter().filter(|address| permits(*address)) {
         match TcpStream::connect(address).await {
             Ok(stream) => {
-                // Requests are written whole; waiting to fill a packet only makes them late.
+                // Requests are written at once; Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -174,25 +174,25 @@ async fn connect_to(
     Err(last)
 }
 
-fn plain(stream: TcpStream) -> Wire {
-    Wire::Plain(TokioIo::new(stream))
+fn plain(stream: TcpStream) -> MaybeTlsStream {
+    MaybeTlsStream::Plain(TokioIo::new(stream))
 }
 
-/// A connection, encrypted or not.
-pub enum Wire {
-    /// As it is.
+/// A TCP connection with or without TLS.
+pub enum MaybeTlsStream {
+    /// Without TLS.
     Plain(TokioIo<TcpStream>),
-    /// Encrypted.
+    /// With TLS.
     Tls(Box<TokioIo<TlsStream<TcpStream>>>),
 }
 
-impl Connection for Wire {
+impl Connection for MaybeTlsStream {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl Read for Wire {
+impl Read for MaybeTlsStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -205,7 +205,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for MaybeTlsStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

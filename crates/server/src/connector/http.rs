@@ -1,7 +1,7 @@
-//! Outbound HTTP calls: bounded in time, size and redirects, and guarded at every hop.
+//! Outbound HTTP calls with limits on time, size and redirects.
 //!
-//! A redirect is a new call: its address is read, its host resolved and every address checked like
-//! the first. Neither bodies nor headers that may be credentials follow to another origin.
+//! A redirect is a new call: its URL is parsed, its host resolved and every address checked like
+//! the first. Bodies, and headers that may be credentials, are not sent to another origin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,72 +22,72 @@ use serde::Serialize;
 use url::Url;
 
 use super::dial::DialError;
-use super::{Dialer, Guard, Overrides, address};
-use crate::extract::depth;
-use crate::observe::{answered, call_span};
+use super::{Dialer, EgressPolicy, HostOverrides, address};
+use crate::extract::json_depth;
+use crate::observe::{call_span, record_status};
 use crate::settings::EgressSettings;
 
-/// Names the work to systems that de-duplicate.
+/// Lets the called system deduplicate requests.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How long the caller's instance has left, in milliseconds (D6).
-const BUDGET: HeaderName = HeaderName::from_static("meantime-budget-ms");
+/// The time left until the deadline of the calling instance, in milliseconds (D6).
+const BUDGET_HEADER: HeaderName = HeaderName::from_static("meantime-budget-ms");
 
-/// The headers that follow a redirect to another origin. Any other may be a credential: only the
-/// definition knows which are.
-const FOLLOWING: [HeaderName; 7] = [
+/// The headers that are sent to another origin after a redirect. Any other header may be a
+/// credential: only the definition knows.
+const CROSS_ORIGIN_HEADERS: [HeaderName; 7] = [
     ACCEPT,
     ACCEPT_LANGUAGE,
     USER_AGENT,
     IDEMPOTENCY_KEY,
-    BUDGET,
+    BUDGET_HEADER,
     HeaderName::from_static("traceparent"),
     HeaderName::from_static("tracestate"),
 ];
 
-/// What a call may take.
+/// The limits of a call.
 #[derive(Debug, Clone)]
-pub(super) struct Allowance {
-    /// Until it is over.
+pub(super) struct CallLimits {
+    /// The time limit.
     pub(super) timeout: Duration,
-    /// Whether that is what is left until the deadline.
-    pub(super) is_last: bool,
-    /// What the instance has left.
+    /// Whether the time limit is the deadline of the instance.
+    pub(super) is_deadline: bool,
+    /// The time left until the deadline of the instance.
     pub(super) budget_ms: Option<u64>,
-    /// The name of the work.
+    /// The idempotency key of the task.
     pub(super) idempotency_key: String,
 }
 
-/// A call to make.
+/// An outbound request.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct OutboundRequest {
     pub(super) method: String,
     pub(super) url: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: Option<Json>,
 }
 
-/// What came back.
+/// The response to an outbound request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct OutboundResponse {
     pub(super) status: u16,
-    /// By names in lower case.
-    pub(super) headers: BTreeMap<String, Field>,
-    /// The body, or why it cannot be kept unchanged.
+    /// Headers by lower-case name.
+    pub(super) headers: BTreeMap<String, HeaderField>,
+    /// The body, or why it cannot be represented without loss.
     pub(super) body: Result<Json, String>,
 }
 
-/// What a header says.
+/// The value of a header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Field {
-    /// Several values are one, with commas between them (RFC 9110, section 5.3).
+pub(super) enum HeaderField {
+    /// Several values are joined by commas (RFC 9110, section 5.3).
     Text(String),
-    /// `Set-Cookie`: its values have commas of their own.
+    /// `Set-Cookie`, whose values contain commas.
     List(Vec<String>),
 }
 
-impl Field {
+impl HeaderField {
     fn add(&mut self, value: String) {
         match self {
             Self::Text(text) => *text = format!("{text}, {value}"),
@@ -96,32 +96,33 @@ impl Field {
     }
 }
 
-/// Why nothing came back.
+/// Why a call has no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct HttpError {
     pub(super) code: &'static str,
     pub(super) message: String,
-    /// Whether it may work the next time.
+    /// Whether a retry may succeed.
     pub(super) retryable: bool,
 }
 
-impl Trouble {
+impl HttpError {
     pub(super) fn new(code: &'static str, message: impl Into<String>, retryable: bool) -> Self {
         Self { code, message: message.into(), retryable }
     }
 }
 
-/// Makes calls.
-pub(super) struct Outbound {
+/// The client for outbound calls.
+pub(super) struct HttpClient {
     client: Client<Dialer, Full<Bytes>>,
     settings: EgressSettings,
-    json_depth: usize,
+    max_json_depth: usize,
 }
 
-impl Outbound {
-    pub(super) fn new(settings: &EgressSettings, json_depth: usize) -> Result<Self, String> {
-        let (guard, overrides) = (Guard::new(settings)?, Overrides::new(&settings.hosts)?);
-        let dialer = Dialer::new(guard, settings.connect_timeout.into());
+impl HttpClient {
+    pub(super) fn new(settings: &EgressSettings, max_json_depth: usize) -> Result<Self, String> {
+        let (policy, overrides) =
+            (EgressPolicy::new(settings)?, HostOverrides::new(&settings.host_overrides)?);
+        let dialer = Dialer::new(policy, settings.connect_timeout.into());
         let dialer =
             dialer.with_overrides(overrides).with_authorities(settings.ca_file.as_deref())?;
         let client = Client::builder(TokioExecutor::new())
@@ -130,48 +131,58 @@ impl Outbound {
             .pool_max_idle_per_host(8)
             .http1_max_buf_size(64 << 10)
             .build(dialer);
-        Ok(Self { client, settings: settings.clone(), json_depth })
+        Ok(Self { client, settings: settings.clone(), max_json_depth })
     }
 
-    /// Makes a call, within what it may take.
-    pub(super) async fn call(&self, call: Call, allowance: Allowance) -> Result<Answer, Trouble> {
-        let (timeout, is_last) = (allowance.timeout, allowance.is_last);
-        let answered = tokio::time::timeout(timeout, self.follow(call, &allowance)).await;
+    /// Sends a request within its limits.
+    pub(super) async fn call(
+        &self,
+        call: OutboundRequest,
+        limits: CallLimits,
+    ) -> Result<OutboundResponse, HttpError> {
+        let (timeout, is_deadline) = (limits.timeout, limits.is_deadline);
+        let answered =
+            tokio::time::timeout(timeout, self.send_following_redirects(call, &limits)).await;
         answered.unwrap_or_else(|_| {
-            let text = format!("no answer within {} ms", timeout.as_millis());
-            let code = if is_last { HTTP_DEADLINE } else { "HTTP_TIMEOUT" };
-            Err(Trouble::new(code, text, !is_last))
+            let text = format!("no response within {} ms", timeout.as_millis());
+            let code = if is_deadline { HTTP_DEADLINE } else { "HTTP_TIMEOUT" };
+            Err(HttpError::new(code, text, !is_deadline))
         })
     }
 
-    async fn follow(&self, call: Call, allowance: &Allowance) -> Result<Answer, Trouble> {
-        let invalid = |text: String| Trouble::new("HTTP_INVALID", text, false);
-        let mut url = address::read(&call.url).map_err(invalid)?;
+    async fn send_following_redirects(
+        &self,
+        call: OutboundRequest,
+        limits: &CallLimits,
+    ) -> Result<OutboundResponse, HttpError> {
+        let invalid = |text: String| HttpError::new("HTTP_INVALID", text, false);
+        let mut url = address::parse(&call.url).map_err(invalid)?;
         let mut method = Method::from_bytes(call.method.as_bytes())
-            .map_err(|_| invalid(format!("{:?} is no method", call.method)))?;
-        let (mut headers, mut body) = prepare(&call, allowance).map_err(invalid)?;
+            .map_err(|_| invalid(format!("{:?} is not an HTTP method", call.method)))?;
+        let (mut headers, mut body) = prepare_request(&call, limits).map_err(invalid)?;
         let span = call_span(method.as_str(), url.host_str().unwrap_or_default(), &mut headers);
-        for _ in 0..=self.settings.redirects {
+        for _ in 0..=self.settings.max_redirects {
             let mut request = Request::new(Full::new(body.clone()));
             (*request.method_mut(), *request.uri_mut()) =
-                (method.clone(), address::uri(&url).map_err(invalid)?);
+                (method.clone(), address::to_uri(&url).map_err(invalid)?);
             *request.headers_mut() = headers.clone();
-            let response = self.client.request(request).await.map_err(|error| trouble(&error))?;
-            answered(&span, response.status().as_u16());
-            let Some(next) = redirected(&url, &response).map_err(invalid)? else {
-                return self.read(response).await;
+            let response = self.client.request(request).await.map_err(|error| classify(&error))?;
+            record_status(&span, response.status().as_u16());
+            let Some(next) = redirect_target(&url, &response).map_err(invalid)? else {
+                return self.read_response(response).await;
             };
-            if changes_method(response.status(), &method) {
+            if becomes_get(response.status(), &method) {
                 (method, body) = (Method::GET, Bytes::new());
                 headers.remove(CONTENT_TYPE);
                 headers.remove(CONTENT_LENGTH);
             }
             if url.origin() != next.origin() {
                 if !body.is_empty() {
-                    // It would repeat the body elsewhere: whoever made the call decides.
-                    return self.read(response).await;
+                    // Following would send the body to another origin; the caller gets the redirect
+                    // instead.
+                    return self.read_response(response).await;
                 }
-                headers = FOLLOWING
+                headers = CROSS_ORIGIN_HEADERS
                     .into_iter()
                     .filter_map(|name| Some((headers.get(&name)?.clone(), name)))
                     .map(|(value, name)| (name, value))
@@ -179,28 +190,38 @@ impl Outbound {
             }
             url = next;
         }
-        let text = format!("more than {} redirects", self.settings.redirects);
-        Err(Trouble::new("HTTP_INVALID", text, false))
+        let text = format!("more than {} redirects", self.settings.max_redirects);
+        Err(HttpError::new("HTTP_INVALID", text, false))
     }
 
-    async fn read(&self, response: Response<Incoming>) -> Result<Answer, Trouble> {
+    async fn read_response(
+        &self,
+        response: Response<Incoming>,
+    ) -> Result<OutboundResponse, HttpError> {
         let (head, body) = response.into_parts();
-        let limit = self.settings.response_bytes;
+        let limit = self.settings.max_response_bytes;
         let bytes = match Limited::new(body, limit).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let text = format!("the answer has more than {limit} bytes");
-                return Err(Trouble::new("HTTP_TOO_LARGE", text, false));
+                let text = format!("the response is larger than {limit} bytes");
+                return Err(HttpError::new("HTTP_TOO_LARGE", text, false));
             }
-            Err(error) => return Err(Trouble::new("HTTP_INVALID", error.to_string(), true)),
+            Err(error) => return Err(HttpError::new("HTTP_INVALID", error.to_string(), true)),
         };
-        let body = body_of(&head.headers, &bytes, self.json_depth);
-        Ok(Answer { status: head.status.as_u16(), headers: fields(&head.headers), body })
+        let body = decode_body(&head.headers, &bytes, self.max_json_depth);
+        Ok(OutboundResponse {
+            status: head.status.as_u16(),
+            headers: header_fields(&head.headers),
+            body,
+        })
     }
 }
 
-/// The headers and the body of a call.
-fn prepare(call: &Call, allowance: &Allowance) -> Result<(HeaderMap, Bytes), String> {
+/// Builds headers and body of a request.
+fn prepare_request(
+    call: &OutboundRequest,
+    limits: &CallLimits,
+) -> Result<(HeaderMap, Bytes), String> {
     let mut headers = HeaderMap::new();
     for (name, value) in &call.headers {
         let bad = || format!("the header {name:?} is not valid");
@@ -224,40 +245,45 @@ fn prepare(call: &Call, allowance: &Allowance) -> Result<(HeaderMap, Bytes), Str
     };
     let agent = concat!("meantime/", env!("CARGO_PKG_VERSION"));
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
-    if let Ok(key) = HeaderValue::from_str(&allowance.idempotency_key) {
+    if let Ok(key) = HeaderValue::from_str(&limits.idempotency_key) {
         headers.entry(IDEMPOTENCY_KEY).or_insert(key);
     }
-    if let Some(left) = allowance.budget_ms {
-        headers.insert(BUDGET, HeaderValue::from(left));
+    if let Some(left) = limits.budget_ms {
+        headers.insert(BUDGET_HEADER, HeaderValue::from(left));
     }
     Ok((headers, body))
 }
 
-/// Where an answer leads, if it is a redirect.
-fn redirected(url: &Url, response: &Response<Incoming>) -> Result<Option<Url>, String> {
+/// The target of a redirect response.
+fn redirect_target(url: &Url, response: &Response<Incoming>) -> Result<Option<Url>, String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = response.headers().get(LOCATION).filter(|_| is_redirect);
     let Some(location) = location else { return Ok(None) };
-    let location = location.to_str().map_err(|_| "a redirect leads nowhere".to_owned())?;
-    address::join(url, location).map(Some)
+    let location =
+        location.to_str().map_err(|_| "the location of a redirect is not valid".to_owned())?;
+    address::resolve_redirect(url, location).map(Some)
 }
 
-/// Whether a redirect asks for the other page instead of repeating the request there.
-fn changes_method(status: StatusCode, method: &Method) -> bool {
+/// Whether the redirected request becomes a GET without body.
+fn becomes_get(status: StatusCode, method: &Method) -> bool {
     let is_plain = method == Method::GET || method == Method::HEAD;
     !is_plain && matches!(status.as_u16(), 301..=303)
 }
 
-/// Headers as tasks see them.
-fn fields(headers: &HeaderMap) -> BTreeMap<String, Field> {
-    let mut fields: BTreeMap<String, Field> = BTreeMap::new();
+/// Converts headers for tasks.
+fn header_fields(headers: &HeaderMap) -> BTreeMap<String, HeaderField> {
+    let mut fields: BTreeMap<String, HeaderField> = BTreeMap::new();
     for (name, value) in headers {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         match fields.get_mut(name.as_str()) {
             Some(field) => field.add(value),
             None => {
                 let is_cookie = *name == SET_COOKIE;
-                let field = if is_cookie { Field::List(vec![value]) } else { Field::Text(value) };
+                let field = if is_cookie {
+                    HeaderField::List(vec![value])
+                } else {
+                    HeaderField::Text(value)
+                };
                 fields.insert(name.as_str().to_owned(), field);
             }
         }
@@ -265,9 +291,9 @@ fn fields(headers: &HeaderMap) -> BTreeMap<String, Field> {
     fields
 }
 
-/// JSON if the answer says it is and it is; otherwise the text; null if it is empty. JSON that
-/// cannot be kept unchanged is an error, never something else.
-fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json, String> {
+/// Decodes the body: JSON if the content type says so and it is valid JSON, null if empty,
+/// otherwise text. JSON that cannot be represented without loss is an error.
+fn decode_body(headers: &HeaderMap, bytes: &[u8], max_json_depth: usize) -> Result<Json, String> {
     if bytes.is_empty() {
         return Ok(Json::null());
     }
@@ -277,8 +303,8 @@ fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json,
         return Ok(Json::text(&String::from_utf8_lossy(bytes)));
     }
     let text = meantime_core::text_of(bytes).map_err(|error| format!("the body is {error}"))?;
-    if depth(text.as_bytes()) > json_depth {
-        return Err(format!("the JSON is nested deeper than {json_depth} levels"));
+    if json_depth(text.as_bytes()) > max_json_depth {
+        return Err(format!("the JSON is nested deeper than {max_json_depth} levels"));
     }
     match Json::parse(text) {
         Ok(json) => Ok(json),
@@ -287,20 +313,20 @@ fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json,
     }
 }
 
-fn trouble(error: &ClientError) -> Trouble {
+fn classify(error: &ClientError) -> HttpError {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(inner) = source {
         if let Some(dial) = inner.downcast_ref::<DialError>() {
             return match dial {
-                DialError::Refused(_) => Trouble::new("HTTP_REFUSED", dial.to_string(), false),
-                DialError::Late(_) => Trouble::new("HTTP_TIMEOUT", dial.to_string(), true),
-                DialError::Unknown(_) | DialError::Io { .. } => {
-                    Trouble::new("HTTP_UNREACHABLE", dial.to_string(), true)
+                DialError::Forbidden(_) => HttpError::new("HTTP_REFUSED", dial.to_string(), false),
+                DialError::TimedOut(_) => HttpError::new("HTTP_TIMEOUT", dial.to_string(), true),
+                DialError::NoAddress(_) | DialError::Io { .. } => {
+                    HttpError::new("HTTP_UNREACHABLE", dial.to_string(), true)
                 }
             };
         }
         source = inner.source();
     }
     let code = if error.is_connect() { "HTTP_UNREACHABLE" } else { "HTTP_INVALID" };
-    Trouble::new(code, error.to_string(), true)
+    HttpError::new(code, error.to_string(), true)
 }

@@ -1,23 +1,22 @@
-//! What the engine does in other systems.
+//! Engine tasks: outbound calls and other built-in tasks.
 //!
-//! [`Connectors`] runs engine tasks by their name. `http` is one of them: `guard` says where it may
-//! go, `overrides` which hosts are mocks elsewhere, `dial` opens connections and asks the guard
-//! about every address, `address` reads and joins addresses, `http` makes the calls. Those of
-//! journeys are `journey_call`, with `client_auth` for how they prove who they are, `cache`, and
-//! `credential` for what their own callers present.
+//! [`Connectors`] runs engine tasks by their type. For HTTP calls, `egress_policy` decides which
+//! addresses are permitted, `host_overrides` redirects hosts to mocks, `dial` opens connections,
+//! `address` parses URLs, and `http` sends the requests. Journeys also have `journey_call` with
+//! `client_auth` (client authentication), `cache`, and `credential` (checks of inbound requests).
 
 mod address;
 mod cache;
 mod client_auth;
 mod credential;
 mod dial;
-mod guard;
+mod egress_policy;
+mod host_overrides;
 mod http;
 mod journey_call;
-mod overrides;
 mod task;
 
-pub use dial::{DialError, Dialer, Wire};
-pub use guard::Guard;
-pub use overrides::Overrides;
+pub use dial::{DialError, Dialer, MaybeTlsStream};
+pub use egress_policy::EgressPolicy;
+pub use host_overrides::HostOverrides;
 pub(crate) use task::Connectors;

@@ -1,4 +1,4 @@
-//! Bodies: JSON of a known shape, JSON of any shape, and text.
+//! Extractors of request bodies: typed JSON, raw JSON, and sources to deploy.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -10,26 +10,26 @@ use meantime_core::{Json, SourceFile};
 use meantime_kernel::command::Error;
 use serde::de::DeserializeOwned;
 
-use super::depth::depth;
-use super::{multipart, wording};
+use super::depth::json_depth;
+use super::{error_text, multipart};
 use crate::app::App;
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::problem::{Problem, ProblemCode};
 
-/// A JSON body of a known shape. Nothing at all counts as an object without members.
-pub(crate) struct Body<T>(pub(crate) T);
+/// A typed JSON body. An empty body counts as an empty object.
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// A JSON body of any shape, kept as it was written. Nothing at all is null.
-pub(crate) struct Payload(pub(crate) Json);
+/// A JSON body of any shape, kept exactly as written. An empty body is null.
+pub(crate) struct RawJson(pub(crate) Json);
 
-/// A text, with its media type in lower case and without parameters, and files that came along.
-pub(crate) struct Text {
+/// A source to deploy: its media type in lower case without parameters, its text and further files.
+pub(crate) struct SourceBody {
     pub(crate) media_type: Option<String>,
     pub(crate) text: String,
     pub(crate) files: Vec<SourceFile>,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
@@ -37,12 +37,14 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         match serde_json::from_slice(text) {
             Ok(value) => Ok(Self(value)),
-            Err(error) => Err(Problem::new(Reason::InvalidBody, wording::of_body(&error))),
+            Err(error) => {
+                Err(Problem::new(ProblemCode::InvalidBody, error_text::describe_body_error(&error)))
+            }
         }
     }
 }
 
-impl FromRequest<App> for Payload {
+impl FromRequest<App> for RawJson {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
@@ -52,28 +54,28 @@ impl FromRequest<App> for Payload {
         }
         let text = utf8(&bytes)?;
         Json::parse(text).map(Self).map_err(|invalid| {
-            // The same text once more, for its words.
+            // Parse again with serde_json for its error position and message.
             let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
             error.map_or_else(|| Problem::from(invalid), |it| invalid_json(&it))
         })
     }
 }
 
-impl FromRequest<App> for Text {
+impl FromRequest<App> for SourceBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let media_type = media_type(request.headers());
         let whole = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         let boundary = whole.and_then(multipart::boundary).map(str::to_owned);
-        let limit = app.settings().http.deploy_bytes;
+        let limit = app.settings().http.max_deploy_bytes;
         let bytes = read_bytes(request, limit, app).await?;
         let text = utf8(&bytes)?;
         let Some(boundary) = boundary else {
             return Ok(Self { media_type, text: text.to_owned(), files: Vec::new() });
         };
         let parts = multipart::read(text, &boundary);
-        let parts = parts.map_err(|text| Problem::new(Reason::InvalidBody, text))?;
+        let parts = parts.map_err(|text| Problem::new(ProblemCode::InvalidBody, text))?;
         Ok(Self { media_type: parts.media_type, text: parts.text, files: parts.files })
     }
 }
@@ -83,27 +85,27 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
         && !is_json(&kind)
     {
         let detail = format!("the body is JSON: send `application/json`, not `{kind}`");
-        return Err(Problem::new(Reason::UnsupportedMediaType, detail));
+        return Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
     }
     let http = &app.settings().http;
-    let bytes = read_bytes(request, http.body_bytes, app).await?;
-    if depth(&bytes) > http.json_depth {
-        let detail = format!("JSON is nested deeper than {} levels", http.json_depth);
-        return Err(Problem::new(Reason::InvalidBody, detail));
+    let bytes = read_bytes(request, http.max_body_bytes, app).await?;
+    if json_depth(&bytes) > http.max_json_depth {
+        let detail = format!("JSON is nested deeper than {} levels", http.max_json_depth);
+        return Err(Problem::new(ProblemCode::InvalidBody, detail));
     }
     Ok(bytes)
 }
 
-/// Reads a body whole, up to a limit in bytes and in time. One that is not there yet is waited for
-/// like anything else: who sends slowly takes no place from others.
+/// Reads a whole body, up to a limit in bytes and in time. If it has not arrived yet, the request
+/// counts as waiting, so that slow clients do not use up the requests in flight.
 async fn read_bytes(request: Request, limit: usize, app: &App) -> Result<Bytes, Problem> {
-    let place = request.extensions().get::<Place>().cloned();
+    let permit = request.extensions().get::<RequestPermit>().cloned();
     let read = Limited::new(request.into_body(), limit).collect();
     let read = tokio::time::timeout(app.settings().http.body_timeout.into(), read);
     let mut read = std::pin::pin!(read);
-    let read = match (read.as_mut().now_or_never(), place) {
+    let read = match (read.as_mut().now_or_never(), permit) {
         (Some(read), _) => read,
-        (None, Some(place)) => place.while_waiting(read).await?,
+        (None, Some(permit)) => permit.release_while(read).await?,
         (None, None) => read.await,
     };
     match read {
@@ -112,8 +114,8 @@ async fn read_bytes(request: Request, limit: usize, app: &App) -> Result<Bytes, 
             let (what, size) = ("the body", limit.saturating_add(1));
             Err(Error::TooLarge { what, size, limit }.into())
         }
-        Ok(Err(error)) => Err(Problem::new(Reason::InvalidBody, error.to_string())),
-        Err(_) => Err(Problem::new(Reason::SlowRequest, "the body did not arrive in time")),
+        Ok(Err(error)) => Err(Problem::new(ProblemCode::InvalidBody, error.to_string())),
+        Err(_) => Err(Problem::new(ProblemCode::SlowRequest, "the body did not arrive in time")),
     }
 }
 
@@ -123,20 +125,20 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(kind.to_ascii_lowercase()).filter(|kind| !kind.is_empty())
 }
 
-/// Whether a body of this type is read as JSON. `curl -d` says that it sends a form; nothing here
-/// takes forms, and requests of other sites are refused by their origin.
+/// Whether a body of this type is read as JSON. `curl -d` declares a form by default; no operation
+/// accepts forms, and cross-site requests are rejected by their origin.
 fn is_json(kind: &str) -> bool {
     kind == "application/json"
         || (kind.starts_with("application/") && kind.ends_with("+json"))
         || kind == "application/x-www-form-urlencoded"
 }
 
-/// A payload that is not JSON.
+/// The problem of a body that is not JSON.
 fn invalid_json(error: &serde_json::Error) -> Problem {
-    Problem::new(Reason::InvalidJson, wording::of_body(error))
+    Problem::new(ProblemCode::InvalidJson, error_text::describe_body_error(error))
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
     meantime_core::text_of(bytes)
-        .map_err(|error| Problem::new(Reason::InvalidBody, format!("the body is {error}")))
+        .map_err(|error| Problem::new(ProblemCode::InvalidBody, format!("the body is {error}")))
 }

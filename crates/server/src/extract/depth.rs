@@ -1,8 +1,8 @@
-//! How deep a JSON text is nested, without reading it into values.
+//! Nesting depth of JSON text, without parsing it.
 
-/// The deepest nesting of arrays and objects. Of a text that is not JSON it says something that
-/// does not matter, since that text is refused anyway.
-pub(crate) fn depth(text: &[u8]) -> usize {
+/// The maximum nesting of arrays and objects. For invalid JSON the result is meaningless, but the
+/// parser rejects that text anyway.
+pub(crate) fn json_depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
     for byte in text {
@@ -30,12 +30,12 @@ pub(crate) fn depth(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::depth;
+    use super::json_depth;
 
     #[test]
     fn brackets_count_unless_they_are_text() {
-        assert_eq!(depth(b"1"), 0);
-        assert_eq!(depth(b"{\"a\":[{}],\"b\":{}}"), 3);
-        assert_eq!(depth(br#"["[[[[", "\"[[", "\\"]"#), 1);
+        assert_eq!(json_depth(b"1"), 0);
+        assert_eq!(json_depth(b"{\"a\":[{}],\"b\":{}}"), 3);
+        assert_eq!(json_depth(br#"["[[[[", "\"[[", "\\"]"#), 1);
     }
 }

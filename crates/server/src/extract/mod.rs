@@ -1,14 +1,13 @@
-//! What handlers get out of a request: bodies, queries and ids, each with a problem of its own
-//! when it is wrong.
+//! Extractors for bodies, queries and path parameters, with problem responses for invalid ones.
 
 mod body;
 mod depth;
+mod error_text;
 mod multipart;
 mod path;
 mod query;
-mod wording;
 
-pub(crate) use body::{Body, Payload, Text};
-pub(crate) use depth::depth;
-pub(crate) use path::{Id, Name};
+pub(crate) use body::{JsonBody, RawJson, SourceBody};
+pub(crate) use depth::json_depth;
+pub(crate) use path::{PathId, PathParams};
 pub(crate) use query::Query;

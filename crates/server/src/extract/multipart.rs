@@ -5,7 +5,7 @@ use meantime_core::SourceFile;
 
 /// A source with its files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct SourceUpload {
     /// The media type of the source.
     pub(super) media_type: Option<String>,
     /// The first part, or the one with the name `source`.
@@ -14,7 +14,7 @@ pub(super) struct Parts {
     pub(super) files: Vec<SourceFile>,
 }
 
-struct Part<'a> {
+struct FormPart<'a> {
     name: Option<&'a str>,
     file: Option<&'a str>,
     media_type: Option<String>,
@@ -31,7 +31,7 @@ pub(super) fn boundary(content_type: &str) -> Option<&str> {
 }
 
 /// Reads a body.
-pub(super) fn read(body: &str, boundary: &str) -> Result<Parts, String> {
+pub(super) fn read(body: &str, boundary: &str) -> Result<SourceUpload, String> {
     let delimiter = format!("--{boundary}");
     let broken = |what: &str| Err(format!("the multipart body {what}"));
     let Some(rest) = body.strip_prefix(delimiter.as_str()) else {
@@ -63,10 +63,10 @@ pub(super) fn read(body: &str, boundary: &str) -> Result<Parts, String> {
     });
     let mut files: Vec<SourceFile> = named.collect();
     files.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Parts { media_type: part.media_type, text: part.text.to_owned(), files })
+    Ok(SourceUpload { media_type: part.media_type, text: part.text.to_owned(), files })
 }
 
-fn read_part(part: &str) -> Option<Part<'_>> {
+fn read_part(part: &str) -> Option<FormPart<'_>> {
     let (head, text) = part.split_once("\r\n\r\n")?;
     let header = |name: &str| {
         let mut pairs = head.split("\r\n").filter_map(|line| line.split_once(':'));
@@ -79,7 +79,7 @@ fn read_part(part: &str) -> Option<Part<'_>> {
         kind.trim().to_ascii_lowercase()
     });
     let (name, file) = (parameter(disposition, "name"), parameter(disposition, "filename"));
-    Some(Part { name, file, media_type, text })
+    Some(FormPart { name, file, media_type, text })
 }
 
 /// A parameter of a header, with or without quotes.

@@ -1,4 +1,4 @@
-//! Parts of the path: ids and names.
+//! Extractors of path parameters.
 
 use std::str::FromStr;
 
@@ -7,32 +7,36 @@ use axum::http::request::Parts;
 use meantime_core::id::InvalidId;
 use serde::de::DeserializeOwned;
 
-use super::wording;
+use super::error_text;
 use crate::app::App;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
-/// The one id in the path. What cannot be an id names nothing that is there.
-pub(crate) struct Id<T>(pub(crate) T);
+/// The only id in the path. An invalid id is answered with 404.
+pub(crate) struct PathId<T>(pub(crate) T);
 
-/// The names in the path.
-pub(crate) struct Name<T>(pub(crate) T);
+/// The parameters of the path.
+pub(crate) struct PathParams<T>(pub(crate) T);
 
-impl<T: FromStr<Err = InvalidId>> FromRequestParts<App> for Id<T> {
+impl<T: FromStr<Err = InvalidId>> FromRequestParts<App> for PathId<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let Name(text): Name<String> = Name::from_request_parts(parts, app).await?;
-        text.parse().map(Self).map_err(|error| Problem::from(error).not_there())
+        let PathParams(text): PathParams<String> =
+            PathParams::from_request_parts(parts, app).await?;
+        text.parse().map(Self).map_err(|error| Problem::from(error).into_not_found())
     }
 }
 
-impl<T: DeserializeOwned + Send> FromRequestParts<App> for Name<T> {
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathParams<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         match Path::from_request_parts(parts, app).await {
             Ok(Path(value)) => Ok(Self(value)),
-            Err(error) => Err(Problem::new(Reason::NotFound, wording::of_path(&error.body_text()))),
+            Err(error) => Err(Problem::new(
+                ProblemCode::NotFound,
+                error_text::describe_path_error(&error.body_text()),
+            )),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Runs that live only in memory: APIs, which answer one request, and guards of reads.
+//! Runs in memory: APIs, which answer one request, and read guards.
 //!
-//! They run on a kernel of their own with a store in memory, so they have the same semantics and no
-//! durability. A definition is deployed there when it is first used. What is over goes at once.
+//! They run on a separate kernel with an in-memory store: the same semantics without durability. A
+//! definition is deployed there on first use. Retention deletes finished runs at once.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -18,15 +18,15 @@ use meantime_kernel::store::{self, MemoryStore, Store};
 
 use super::request_clock::RequestClock;
 
-/// The kernel of such runs. Cheap to clone.
+/// The kernel of in-memory runs. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Ephemeral {
+pub(crate) struct EphemeralKernel {
     kernel: Kernel,
-    /// Names and versions here by their number in the store.
+    /// Name and version in this kernel, by definition id in the durable store.
     versions: Arc<Mutex<BTreeMap<DefinitionId, (String, u32)>>>,
 }
 
-impl Ephemeral {
+impl EphemeralKernel {
     pub(crate) async fn start(
         notations: Notations,
         config: Config,
@@ -41,14 +41,14 @@ impl Ephemeral {
             ..Retention::default()
         };
         let builder = Builder::new(Arc::new(MemoryStore::new()), notations);
-        let clock = RequestClock::over(clock);
+        let clock = RequestClock::wrap(clock);
         let builder = builder.config(config).clock(clock).retention(retention);
         let kernel = builder.engine_tasks(engine_tasks).start().await?;
         Ok(Self { kernel, versions: Arc::default() })
     }
 
-    /// Runs a definition to its end. Nothing comes back when that takes longer than the patience
-    /// lasts; the run is then ended.
+    /// Runs a definition to its end. Returns none if `patience` completes first; the run is then
+    /// cancelled.
     pub(crate) async fn run(
         &self,
         deployed: &dyn Store,
@@ -69,7 +69,7 @@ impl Ephemeral {
         };
         let outcome = row.filter(|row| row.phase.is_ended()).and_then(|row| row.meta.outcome);
         if outcome.is_none() {
-            let (actor, reason) = ("engine".to_owned(), "it took too long".to_owned());
+            let (actor, reason) = ("engine".to_owned(), "time limit of the request".to_owned());
             self.kernel
                 .call(Command::Cancel { instance, audit: AuditInfo { actor, reason } })
                 .await?;
@@ -82,7 +82,7 @@ impl Ephemeral {
         &self.kernel
     }
 
-    /// Whether a run would get in just now.
+    /// Whether the kernel would accept a start now.
     pub(crate) fn has_room(&self) -> Result<(), Error> {
         self.kernel.has_room()
     }
@@ -91,7 +91,7 @@ impl Ephemeral {
         self.kernel.stop().await;
     }
 
-    /// The name and the version here that a deployed definition has.
+    /// Deploys a definition to this kernel on first use; returns its name and version there.
     async fn version(
         &self,
         deployed: &dyn Store,
@@ -105,7 +105,7 @@ impl Ephemeral {
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let source = Source { name, text, files };
         let deployed = self.kernel.deploy(JOURNEY_NOTATION, source).await;
-        let (reply, _) = deployed.map_err(undeployed)?;
+        let (reply, _) = deployed.map_err(deploy_failure)?;
         let Reply::Deployed(deployed) = reply else {
             return Err(Error::Invalid("a deployment was answered by something else".to_owned()));
         };
@@ -121,7 +121,7 @@ impl Ephemeral {
     }
 }
 
-fn undeployed(error: DeployError) -> Error {
+fn deploy_failure(error: DeployError) -> Error {
     match error {
         DeployError::Kernel(error) => error,
         DeployError::Diagnostics(_) => Error::Invalid(error.to_string()),

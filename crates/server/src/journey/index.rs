@@ -1,10 +1,8 @@
-//! What the surface of journeys knows of all deployed definitions: APIs by the path that they
-//! answer at, and whether anything is public.
+//! Index of deployed journeys: APIs by path, and whether anything is public.
 //!
-//! A path that is known is checked against the latest version of its API; one that is not is looked
-//! for among all of them, so that what was deployed elsewhere is found. Looking through all costs
-//! something, so callers whom nobody knows make that happen once a second at most, and after every
-//! deployment at this node.
+//! An indexed path is checked against the latest version of its API. Otherwise the index is rebuilt
+//! from the store, because another node may have deployed the API. Rebuilding is expensive, so
+//! unauthenticated callers cause it at most once a second, and after a deployment on this node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock};
@@ -15,56 +13,64 @@ use meantime_journey::surface::{self, Kind};
 use meantime_kernel::command::Error;
 use meantime_kernel::store::DefinitionFilter;
 
-use super::surface::{Named, latest};
+use super::surface::{SurfaceDefinition, latest};
 use crate::app::App;
 use crate::problem::Problem;
 
-/// How long what was read is good enough for callers whom nobody knows, in milliseconds.
-const KEPT_MS: i64 = 1_000;
+/// Maximum age of the index for unauthenticated callers, in milliseconds.
+const MAX_INDEX_AGE_MS: i64 = 1_000;
 
-/// What was read of all definitions.
+/// The index.
 #[derive(Debug, Default)]
-pub(crate) struct SurfaceIndex(RwLock<Known>);
+pub(crate) struct SurfaceIndex(RwLock<IndexSnapshot>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct IndexSnapshot {
     /// Names of APIs by their paths.
     paths: BTreeMap<String, String>,
-    /// Names of all APIs: each answers at `/apis/<name>`, too.
+    /// Names of all APIs; each also answers at `/apis/<name>`.
     names: BTreeSet<String>,
     has_public: bool,
-    /// When that was read; none if it must be read again.
+    /// When the index was built; none if it must be rebuilt.
     at: Option<Timestamp>,
 }
 
 impl SurfaceIndex {
-    /// The API that answers at a path below the base.
-    pub(crate) async fn api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
-        if let Some(named) = self.known_api(app, path).await {
+    /// The API at a path below the base path.
+    pub(crate) async fn api(
+        &self,
+        app: &App,
+        path: &str,
+    ) -> Result<Option<SurfaceDefinition>, Problem> {
+        if let Some(named) = self.find_api(app, path).await {
             return Ok(Some(named));
         }
         self.refresh(app).await?;
-        Ok(self.known_api(app, path).await)
+        Ok(self.find_api(app, path).await)
     }
 
-    /// The same, for callers whom nobody knows.
-    pub(crate) async fn public_api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
-        if let Some(named) = self.known_api(app, path).await {
+    /// The same for unauthenticated callers: the index may be slightly old.
+    pub(crate) async fn public_api(
+        &self,
+        app: &App,
+        path: &str,
+    ) -> Result<Option<SurfaceDefinition>, Problem> {
+        if let Some(named) = self.find_api(app, path).await {
             return Ok(Some(named));
         }
-        self.refresh_old(app).await?;
-        Ok(self.known_api(app, path).await)
+        self.refresh_if_stale(app).await?;
+        Ok(self.find_api(app, path).await)
     }
 
     /// Whether anything is public.
     pub(crate) async fn has_public(&self, app: &App) -> Result<bool, Problem> {
-        self.refresh_old(app).await?;
+        self.refresh_if_stale(app).await?;
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
     }
 
-    /// Where definitions that are about to be deployed would answer in the place of an API that is
-    /// there, or of one another.
-    pub(crate) async fn clashes(
+    /// Diagnostics for definitions to be deployed whose path another API has, deployed or in the
+    /// same deployment.
+    pub(crate) async fn route_conflicts(
         &self,
         app: &App,
         definitions: &[Definition],
@@ -102,23 +108,23 @@ impl SurfaceIndex {
         Ok(found)
     }
 
-    /// Something was deployed or undeployed here.
-    pub(crate) fn expire(&self) {
+    /// Marks the index as outdated after a deployment or undeployment.
+    pub(crate) fn invalidate(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).at = None;
     }
 
-    /// An API, if it is known and still answers at this path.
-    async fn known_api(&self, app: &App, path: &str) -> Option<Named> {
+    /// The API at an indexed path, if its latest version still has this path.
+    async fn find_api(&self, app: &App, path: &str) -> Option<SurfaceDefinition> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).paths.get(path).cloned();
         let named = latest(app, &known?, Kind::Api).await.ok()?;
         let answers = named.definition().and_then(surface::route).is_some_and(|it| it == path);
         answers.then_some(named)
     }
 
-    async fn refresh_old(&self, app: &App) -> Result<(), Error> {
+    async fn refresh_if_stale(&self, app: &App) -> Result<(), Error> {
         let now = app.kernel().now().real;
         let read_at = self.0.read().unwrap_or_else(PoisonError::into_inner).at;
-        let is_fresh = |at: Timestamp| (0..KEPT_MS).contains(&now.saturating_since(at));
+        let is_fresh = |at: Timestamp| (0..MAX_INDEX_AGE_MS).contains(&now.saturating_since(at));
         if read_at.is_some_and(is_fresh) { Ok(()) } else { self.refresh(app).await }
     }
 
@@ -129,8 +135,8 @@ impl SurfaceIndex {
         let (mut paths, mut names) = (BTreeMap::new(), BTreeSet::new());
         let mut has_public = false;
         for row in rows.iter().filter(|row| row.notation == JOURNEY_NOTATION) {
-            let entry = app.catalog().get(row.id).await?;
-            let Some((_, definition)) = entry.runs() else { continue };
+            let entry = app.definitions().get(row.id).await?;
+            let Some((_, definition)) = entry.compiled() else { continue };
             if let Some(path) = surface::route(definition) {
                 paths.insert(path, row.name.clone());
                 names.insert(row.name.clone());
@@ -139,7 +145,7 @@ impl SurfaceIndex {
             has_public |= app.settings().journeys.public.is_public(&row.name, declared);
         }
         *self.0.write().unwrap_or_else(PoisonError::into_inner) =
-            Known { paths, names, has_public, at };
+            IndexSnapshot { paths, names, has_public, at };
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
-//! The server's side of journeys: what their surface needs besides the engine.
+//! Server support for journeys and APIs.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `settings` | what a deployment decides: environment, values, secrets, profiles of credentials |
-//! | `request` | inbound requests, by name, while they last |
-//! | `request_clock` | the time of runs that answer a request, when the clock is virtual |
-//! | `ephemeral` | runs that nobody looks at afterwards: APIs and read guards |
-//! | `index` | APIs by the path they answer at, and whether anything is public |
-//! | `surface` | definitions, instances and answers put together |
+//! | `settings` | settings of journeys: environment, configuration values, secrets, credential profiles |
+//! | `request` | inbound requests in progress, by id |
+//! | `request_clock` | the clock of in-memory runs when the engine clock is virtual |
+//! | `ephemeral` | runs in memory: APIs and read guards |
+//! | `index` | APIs by path, and whether anything is public |
+//! | `surface` | looks up definitions and instances, applies read guards |
 
 mod ephemeral;
 mod index;
@@ -16,9 +16,9 @@ mod request_clock;
 mod settings;
 mod surface;
 
-pub(crate) use ephemeral::Ephemeral;
+pub(crate) use ephemeral::EphemeralKernel;
 pub(crate) use index::SurfaceIndex;
-pub(crate) use request::{Inbound, Requests};
+pub(crate) use request::{InboundRequest, InboundRequests};
 pub use settings::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
-pub(crate) use settings::{Secrets, limits};
-pub(crate) use surface::{Named, Seen, api, find, latest, read};
+pub(crate) use settings::{Secrets, effective_limits};
+pub(crate) use surface::{SurfaceDefinition, SurfaceInstance, api, find, latest, visible_request};

@@ -1,9 +1,8 @@
-//! Inbound requests, kept in memory under an id while they last.
+//! Registry of inbound requests in progress.
 //!
-//! A run stores only the id. A task that names a request finds its headers here, or nothing: after
-//! the answer, after a restart and on another node. Stored ids outlive the process that gave them,
-//! so an id is 128 random bits: no other process and no other node gives it again, and nobody can
-//! guess one.
+//! A run stores only the id of its request. A task looks the headers up here; it finds nothing
+//! after the response, after a restart, or on another node. Stored ids outlive the process, so an
+//! id has 128 random bits: no other process creates it again, and it cannot be guessed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,58 +10,61 @@ use std::sync::{Arc, Mutex, PoisonError};
 use meantime_journey::surface::Request;
 use meantime_kernel::random::{Entropy as _, SystemEntropy};
 
-/// A request as tasks see it.
+/// An inbound request as tasks see it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Inbound {
+pub(crate) struct InboundRequest {
     /// Headers and query.
     pub(crate) request: Request,
-    /// Headers that outbound calls get.
+    /// Headers that are passed through to outbound calls.
     pub(crate) passthrough: Vec<(String, String)>,
 }
 
-/// All requests under way. Cheap to clone.
+/// All inbound requests in progress. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(Arc<Kept>);
+pub(crate) struct InboundRequests(Arc<RequestRegistry>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    by_name: Mutex<BTreeMap<String, Arc<Inbound>>>,
+struct RequestRegistry {
+    by_name: Mutex<BTreeMap<String, Arc<InboundRequest>>>,
     entropy: Mutex<SystemEntropy>,
 }
 
-/// Keeps a request; it is forgotten when this is dropped.
-pub(crate) struct Lasting {
-    requests: Requests,
+/// Keeps a request registered until it is dropped.
+pub(crate) struct RequestGuard {
+    requests: InboundRequests,
     name: String,
 }
 
-impl Requests {
-    /// An id for a request that is about to be kept.
-    pub(crate) fn name(&self) -> String {
+impl InboundRequests {
+    /// A new id for a request.
+    pub(crate) fn new_id(&self) -> String {
         let mut entropy = self.0.entropy.lock().unwrap_or_else(PoisonError::into_inner);
         format!("inbound-{:016x}{:016x}", entropy.next(), entropy.next())
     }
 
-    /// Keeps a request under its name.
-    pub(crate) fn keep(&self, inbound: Inbound) -> Lasting {
+    /// Registers a request under its id.
+    pub(crate) fn register(&self, inbound: InboundRequest) -> RequestGuard {
         let name = inbound.request.name.clone();
-        self.entries(|entries| entries.insert(name.clone(), Arc::new(inbound)));
-        Lasting { requests: self.clone(), name }
+        self.with_entries(|entries| entries.insert(name.clone(), Arc::new(inbound)));
+        RequestGuard { requests: self.clone(), name }
     }
 
-    /// A request that still lasts.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<Inbound>> {
-        self.entries(|entries| entries.get(name).cloned())
+    /// A request, if it is still in progress.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<InboundRequest>> {
+        self.with_entries(|entries| entries.get(name).cloned())
     }
 
-    fn entries<T>(&self, look: impl FnOnce(&mut BTreeMap<String, Arc<Inbound>>) -> T) -> T {
+    fn with_entries<T>(
+        &self,
+        look: impl FnOnce(&mut BTreeMap<String, Arc<InboundRequest>>) -> T,
+    ) -> T {
         look(&mut self.0.by_name.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Lasting {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.requests.entries(|entries| entries.remove(&self.name));
+        self.requests.with_entries(|entries| entries.remove(&self.name));
     }
 }
 
@@ -72,19 +74,19 @@ mod tests {
 
     #[test]
     fn a_request_is_forgotten_with_its_answer() {
-        let requests = Requests::default();
-        let request = Request { name: requests.name(), ..Request::default() };
+        let requests = InboundRequests::default();
+        let request = Request { name: requests.new_id(), ..Request::default() };
         let name = request.name.clone();
-        let lasting = requests.keep(Inbound { request, passthrough: Vec::new() });
+        let guard = requests.register(InboundRequest { request, passthrough: Vec::new() });
         assert!(requests.get(&name).is_some());
-        drop(lasting);
+        drop(guard);
         assert!(requests.get(&name).is_none());
     }
 
     #[test]
     fn no_process_gives_the_id_of_another() {
-        let processes = [Requests::default(), Requests::default()];
-        let ids = processes.iter().flat_map(|it| (0..1_000).map(|_| it.name()));
+        let processes = [InboundRequests::default(), InboundRequests::default()];
+        let ids = processes.iter().flat_map(|it| (0..1_000).map(|_| it.new_id()));
         let ids: std::collections::BTreeSet<String> = ids.collect();
         assert_eq!(ids.len(), 2_000);
     }

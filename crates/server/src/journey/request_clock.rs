@@ -1,8 +1,8 @@
-//! The clock of runs that answer a request while the engine's own clock is virtual.
+//! The clock of in-memory runs while the engine's clock is virtual.
 //!
-//! Nobody moves the virtual clock while a request waits for its answer, so a retry or a deadline in
-//! such a run would never come. Here time stands where the virtual clock stands, too, and jumps to
-//! the next due instant when as much real time has passed as was left until then.
+//! The virtual clock does not move while a request waits for its response, so a retry or a deadline
+//! of such a run would never fire. This clock shows the time of the virtual clock, and jumps to the
+//! next due instant when as much real time has passed as was left until then.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,41 +10,41 @@ use std::time::Duration;
 use meantime_core::Timestamp;
 use meantime_kernel::clock::{Clock, Now};
 
-/// How long after its time an instant that was waited for still counts: whoever waited wakes up
-/// at once. Later, nobody waits for it any more.
-const GRACE_MS: i64 = 1_000;
+/// How long after its real time an awaited instant is still applied. The waiting kernel wakes up at
+/// once; if nothing asked for so long, the wait was abandoned.
+const WAKE_GRACE_MS: i64 = 1_000;
 
-/// Engine time passes when somebody waits for it.
+/// A clock whose engine time advances only to awaited instants.
 pub(crate) struct RequestClock {
     engine: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// How far it has jumped.
+struct ClockState {
+    /// The latest instant that it has jumped to.
     reached: Timestamp,
-    /// The next due instant, and the real instant at which it comes.
+    /// The awaited instant, and the real time at which the clock jumps to it.
     awaited: Option<(Timestamp, Timestamp)>,
 }
 
 impl RequestClock {
-    /// A clock that goes by that of the engine, and does not stand still when that is virtual.
-    pub(crate) fn over(engine: Arc<dyn Clock>) -> Arc<dyn Clock> {
+    /// Wraps a virtual clock; returns any other clock unchanged.
+    pub(crate) fn wrap(engine: Arc<dyn Clock>) -> Arc<dyn Clock> {
         if !engine.is_virtual() {
             return engine;
         }
         Arc::new(Self { engine, state: Mutex::default() })
     }
 
-    fn now_in(&self, state: &mut State) -> Now {
+    fn now_in(&self, state: &mut ClockState) -> Now {
         let Now { engine, real } = self.engine.now();
         if let Some((instant, comes)) = state.awaited {
             let since = real.saturating_since(comes);
             if since >= 0 {
                 state.awaited = None;
             }
-            if (0..GRACE_MS).contains(&since) {
+            if (0..WAKE_GRACE_MS).contains(&since) {
                 state.reached = state.reached.max(instant);
             }
         }
@@ -83,12 +83,12 @@ mod tests {
 
     /// A clock whose two times are moved by hand.
     #[derive(Default)]
-    struct Hands {
+    struct ManualClock {
         engine: AtomicI64,
         real: AtomicI64,
     }
 
-    impl Clock for Hands {
+    impl Clock for ManualClock {
         fn now(&self) -> Now {
             let at = |ms: &AtomicI64| Timestamp::from_millis(ms.load(Ordering::SeqCst));
             Now { engine: at(&self.engine), real: at(&self.real) }
@@ -105,27 +105,27 @@ mod tests {
 
     #[test]
     fn time_jumps_to_what_is_waited_for_and_stands_still_otherwise() {
-        let hands = Arc::new(Hands::default());
-        let clock = RequestClock::over(hands.clone());
+        let manual = Arc::new(ManualClock::default());
+        let clock = RequestClock::wrap(manual.clone());
         let engine = || clock.now().engine.as_millis();
-        hands.engine.store(1_000, Ordering::SeqCst);
-        hands.real.store(50_000, Ordering::SeqCst);
+        manual.engine.store(1_000, Ordering::SeqCst);
+        manual.real.store(50_000, Ordering::SeqCst);
         assert_eq!(engine(), 1_000);
         let due = Timestamp::from_millis(1_500);
         assert_eq!(clock.until(due), Some(Duration::from_millis(500)));
-        hands.real.store(50_400, Ordering::SeqCst);
+        manual.real.store(50_400, Ordering::SeqCst);
         assert_eq!(engine(), 1_000);
         assert_eq!(clock.until(due), Some(Duration::from_millis(100)));
-        hands.real.store(50_500, Ordering::SeqCst);
+        manual.real.store(50_500, Ordering::SeqCst);
         assert_eq!(engine(), 1_500);
         // It stands there, and goes on with the engine's clock once that has caught up.
-        hands.real.store(60_000, Ordering::SeqCst);
+        manual.real.store(60_000, Ordering::SeqCst);
         assert_eq!(engine(), 1_500);
-        hands.engine.store(9_000, Ordering::SeqCst);
+        manual.engine.store(9_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);
-        // What nobody waits for any more does not come.
+        // An instant that is no longer awaited does not come.
         clock.until(Timestamp::from_millis(10_000));
-        hands.real.store(90_000, Ordering::SeqCst);
+        manual.real.store(90_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);
     }
 }

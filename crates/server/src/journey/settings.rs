@@ -1,4 +1,4 @@
-//! What a deployment decides about its journeys.
+//! Settings of journeys.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{ApiKey, JwtSettings};
 
-/// What a deployment decides about its journeys.
+/// The section `[journeys]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JourneySettings {
@@ -21,23 +21,23 @@ pub struct JourneySettings {
     /// A file of `kind: MetadataLimits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<PathBuf>,
-    /// Where secrets come from, by the reference that definitions use.
+    /// Sources of secrets, by the reference that definitions use.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// Credentials that `apiKeyValidate:v1` and `jwtValidate:v1` know, by profile.
+    /// Credentials that `apiKeyValidate:v1` and `jwtValidate:v1` accept, by profile.
     pub profiles: BTreeMap<String, ProfileSettings>,
-    /// Bytes of the cache of `cache:v1`.
-    pub cache_bytes: usize,
-    /// Which journeys and APIs anybody may call.
+    /// Maximum size of the cache of `cache:v1`, in bytes.
+    pub max_cache_bytes: usize,
+    /// Which journeys and APIs are public.
     pub public: PublicSettings,
 }
 
-/// Which journeys and APIs anybody may call, and authenticates as they say themselves.
+/// Which journeys and APIs are public: they authenticate callers themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublicSettings {
-    /// Whether those are public whose definition says so (`access.public: true`).
+    /// Whether definitions with `access.public: true` are public.
     pub declared: bool,
-    /// Names that are public besides; `*` at the end stands for anything. A definition that says
+    /// Names of further public definitions; `*` at the end matches anything. A definition with
     /// `access.public: false` is never public.
     pub names: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Default for PublicSettings {
 }
 
 impl PublicSettings {
-    /// Whether a definition is public, by its name and by what it says itself.
+    /// Whether a definition is public, by its name and its own declaration.
     pub(crate) fn is_public(&self, name: &str, declared: Option<bool>) -> bool {
         let is_named = |pattern: &String| match pattern.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
@@ -71,27 +71,27 @@ impl Default for JourneySettings {
             limits: None,
             secrets: BTreeMap::new(),
             profiles: BTreeMap::new(),
-            cache_bytes: 64 << 20,
+            max_cache_bytes: 64 << 20,
             public: PublicSettings::default(),
         }
     }
 }
 
-/// Where a secret comes from: never the secret itself.
+/// The source of a secret, never the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum SecretSource {
-    /// A variable of the environment.
+    /// An environment variable.
     Env(String),
-    /// A file; the end of its last line does not belong to the secret.
+    /// A file; trailing line ends are removed.
     File(PathBuf),
 }
 
-/// Credentials of callers that journeys check.
+/// Credentials of callers that journeys accept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfileSettings {
-    /// Keys, as hashes; their role means nothing here.
+    /// API keys as hashes; their role is ignored here.
     pub keys: Vec<ApiKey>,
     /// Tokens of an identity provider.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,8 +99,8 @@ pub struct ProfileSettings {
 }
 
 impl JourneySettings {
-    /// What the notation needs to know.
-    pub fn notation(&self) -> Result<Settings, String> {
+    /// Converts the settings for the notation; reads the limits file.
+    pub fn to_notation_settings(&self) -> Result<Settings, String> {
         let metadata = match &self.limits {
             Some(path) => {
                 let text = std::fs::read_to_string(path);
@@ -135,8 +135,8 @@ impl JourneySettings {
     }
 }
 
-/// The limits of an engine whose journeys have limits of their own.
-pub(crate) fn limits(settings: &Settings, mut limits: Limits) -> Limits {
+/// The limits of the engine, with those of the limits file of journeys applied.
+pub(crate) fn effective_limits(settings: &Settings, mut limits: Limits) -> Limits {
     let span = |seconds: u64| {
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
         Span::from_millis(seconds.saturating_mul(1_000))
@@ -148,7 +148,7 @@ pub(crate) fn limits(settings: &Settings, mut limits: Limits) -> Limits {
     limits
 }
 
-/// Secrets, read once. They are never shown.
+/// Secrets, read once at startup and never shown.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets(BTreeMap<String, String>);
 

@@ -1,4 +1,4 @@
-//! Definitions, instances and answers put together.
+//! Looks up definitions and instances for the API of journeys, and applies read guards.
 
 use std::sync::Arc;
 
@@ -10,32 +10,36 @@ use meantime_journey::surface::{self, Instance, Kind, Request};
 use meantime_kernel::command::{Error, StartCommand};
 use meantime_kernel::store::{InstanceRow, Phase};
 
-use super::request::{Inbound, Lasting};
+use super::request::{InboundRequest, RequestGuard};
 use crate::app::App;
 use crate::auth::OPERATOR_KEY;
-use crate::catalog::Entry;
-use crate::place::Place;
+use crate::concurrency::RequestPermit;
+use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::show;
 
-/// A definition by its name.
-pub(crate) struct Named {
+/// A journey or API by its name.
+pub(crate) struct SurfaceDefinition {
     pub(crate) id: DefinitionId,
-    entry: Arc<Entry>,
+    entry: Arc<CachedDefinition>,
 }
 
-/// An instance of a journey.
-pub(crate) struct Seen {
+/// An instance of a journey with its definition.
+pub(crate) struct SurfaceInstance {
     pub(crate) row: InstanceRow,
-    entry: Arc<Entry>,
+    entry: Arc<CachedDefinition>,
     id: String,
 }
 
 /// The latest version of a journey or API.
-pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, Problem> {
+pub(crate) async fn latest(
+    app: &App,
+    name: &str,
+    kind: Kind,
+) -> Result<SurfaceDefinition, Problem> {
     let unknown = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let id = app.kernel().latest(name).await?.ok_or_else(unknown)?;
-    let named = Named { id, entry: app.catalog().get(id).await? };
+    let named = SurfaceDefinition { id, entry: app.definitions().get(id).await? };
     let is_journey = named.entry.notation == JOURNEY_NOTATION;
     if !is_journey || named.definition().and_then(surface::kind) != Some(kind) {
         return Err(unknown().into());
@@ -45,7 +49,7 @@ pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, P
 
 /// The latest version of the API that answers at `/apis/<name>`: the one of that name, or one whose
 /// route that is. A deployment that would make it two is refused.
-pub(crate) async fn api(app: &App, name: &str) -> Result<Named, Problem> {
+pub(crate) async fn api(app: &App, name: &str) -> Result<SurfaceDefinition, Problem> {
     let unknown = match latest(app, name, Kind::Api).await {
         Ok(named) => return Ok(named),
         Err(problem) if problem.status().is_server_error() => return Err(problem),
@@ -55,34 +59,34 @@ pub(crate) async fn api(app: &App, name: &str) -> Result<Named, Problem> {
     routed.ok_or(unknown)
 }
 
-/// An instance of a journey; others are not there.
-pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
+/// An instance of a journey; other instances are unknown here.
+pub(crate) async fn find(app: &App, id: InstanceId) -> Result<SurfaceInstance, Problem> {
     let row = app.store().instance(id).await?;
     let row = row.ok_or(Error::UnknownInstance(id))?;
-    Seen::new(app, show::whole(row)?).await
+    SurfaceInstance::new(app, show::require_undamaged(row)?).await
 }
 
-impl Named {
+impl SurfaceDefinition {
     pub(crate) fn name(&self) -> &str {
         &self.entry.name
     }
 
-    /// Whether anybody may call it.
+    /// Whether it is public.
     pub(crate) fn is_public(&self, app: &App) -> bool {
         is_public(app, &self.entry)
     }
 
-    /// The compiled definition; nothing when this release cannot read it.
+    /// The compiled definition; none if this release cannot read it.
     pub(crate) fn definition(&self) -> Option<&Definition> {
-        self.entry.runs().map(|(_, definition)| definition)
+        self.entry.compiled().map(|(_, definition)| definition)
     }
 }
 
-impl Seen {
-    /// A row as its journey shows it.
+impl SurfaceInstance {
+    /// Looks up the definition of a row.
     pub(crate) async fn new(app: &App, row: InstanceRow) -> Result<Self, Problem> {
-        let entry = app.catalog().get(row.definition).await?;
-        let is_journey = entry.notation == JOURNEY_NOTATION && entry.runs().is_some();
+        let entry = app.definitions().get(row.definition).await?;
+        let is_journey = entry.notation == JOURNEY_NOTATION && entry.compiled().is_some();
         if !is_journey {
             return Err(Error::UnknownInstance(row.id).into());
         }
@@ -90,14 +94,14 @@ impl Seen {
         Ok(Self { row, entry, id })
     }
 
-    /// Whether anybody may call it: the version that it runs decides.
+    /// Whether it is public; the version that it runs decides.
     pub(crate) fn is_public(&self, app: &App) -> bool {
         is_public(app, &self.entry)
     }
 
-    /// The definition and the instance, as answers are made of.
-    pub(crate) fn parts(&self) -> Option<(&Definition, Instance<'_>)> {
-        let (_, definition) = self.entry.runs()?;
+    /// The definition and the instance, for building responses.
+    pub(crate) fn definition_and_instance(&self) -> Option<(&Definition, Instance<'_>)> {
+        let (_, definition) = self.entry.compiled()?;
         let extra = &self.row.meta;
         let outcome = extra.outcome.as_ref().filter(|_| self.row.phase.is_ended());
         let (state, summary) = (&self.row.state, extra.summary.as_ref());
@@ -105,28 +109,31 @@ impl Seen {
         Some((definition, Instance { id: &self.id, state, outcome, summary, deadline_at }))
     }
 
-    /// Whether it only waits for its compensation, or is over.
-    pub(crate) fn is_decided(&self) -> bool {
+    /// Whether its outcome is fixed: it has ended, or only compensations are running.
+    pub(crate) fn is_closing_or_ended(&self) -> bool {
         self.row.phase == Phase::Closing || self.row.phase.is_ended()
     }
 
-    /// Refuses those whom the journey's own guard does not let read, as if it were not there.
-    pub(crate) async fn guarded(
+    /// Runs the read guard of the journey; a rejected caller gets the answer for an unknown
+    /// instance.
+    pub(crate) async fn check_read_guard(
         self,
         app: &App,
-        place: &Place,
+        permit: &RequestPermit,
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
         let unknown = Error::UnknownInstance(self.row.id);
-        let Some((definition, instance)) = self.parts() else { return Err(unknown.into()) };
+        let Some((definition, instance)) = self.definition_and_instance() else {
+            return Err(unknown.into());
+        };
         let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
-        let (request, _lasting) = keep(app, headers, None);
+        let (request, _guard) = register_request(app, headers, None);
         let bound = surface::named_request(&request);
         let command =
             StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
-        let patience = app.patience(app.settings().http.wait.into());
+        let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
-        match place.while_waiting(outcome).await? {
+        match permit.release_while(outcome).await? {
             Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
             Err(error @ (Error::Overloaded | Error::Stopping)) => Err(error.into()),
             Ok(_) | Err(_) => Err(unknown.into()),
@@ -134,20 +141,25 @@ impl Seen {
     }
 }
 
-fn is_public(app: &App, entry: &Entry) -> bool {
-    let declared = entry.runs().and_then(|(_, definition)| surface::declares_public(definition));
+fn is_public(app: &App, entry: &CachedDefinition) -> bool {
+    let declared =
+        entry.compiled().and_then(|(_, definition)| surface::declares_public(definition));
     app.settings().journeys.public.is_public(&entry.name, declared)
 }
 
-/// A request without bindings, kept while it lasts.
-fn keep(app: &App, headers: &HeaderMap, query: Option<&str>) -> (Request, Lasting) {
-    let request = read(app, headers, query);
-    let inbound = Inbound { request: request.clone(), passthrough: Vec::new() };
-    (request, app.requests().keep(inbound))
+/// Registers a request without bindings.
+fn register_request(
+    app: &App,
+    headers: &HeaderMap,
+    query: Option<&str>,
+) -> (Request, RequestGuard) {
+    let request = visible_request(app, headers, query);
+    let inbound = InboundRequest { request: request.clone(), passthrough: Vec::new() };
+    (request, app.requests().register(inbound))
 }
 
-/// What a journey may look at of a request: everything but the keys of operators.
-pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
+/// The headers and the query that a journey may read: everything except operators' keys.
+pub(crate) fn visible_request(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
     let has_operator = app.auth().is_operator_bearer(headers);
     let is_ours =
         |name: &HeaderName| *name == OPERATOR_KEY || (has_operator && *name == AUTHORIZATION);
@@ -159,5 +171,5 @@ pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Reque
         &format!("/?{}", query.unwrap_or_default()).parse().unwrap_or_default(),
     );
     let query = query.map(|it| it.0).unwrap_or_default();
-    Request { name: app.requests().name(), headers: texts.collect(), query }
+    Request { name: app.requests().new_id(), headers: texts.collect(), query }
 }

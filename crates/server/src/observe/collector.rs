@@ -1,17 +1,17 @@
-//! Traces for a collector of OpenTelemetry, over OTLP and HTTP.
+//! Export of traces to an OpenTelemetry collector, OTLP over HTTP.
 
 use thiserror::Error;
 
 #[cfg(not(feature = "otel"))]
-pub use without::{Collector, connect};
+pub use without::{TraceExporter, connect_traces};
 
 #[cfg(feature = "otel")]
-pub use with::{Collector, connect};
+pub use with::{TraceExporter, connect_traces};
 
-/// Nothing can be sent.
+/// Traces cannot be exported.
 #[derive(Debug, Error)]
 #[error("trace.endpoint: {0}")]
-pub struct CollectorError(String);
+pub struct TraceExportError(String);
 
 #[cfg(feature = "otel")]
 mod with {
@@ -25,33 +25,33 @@ mod with {
     use tracing_subscriber::registry::LookupSpan;
 
     use super::super::TRACE_TARGET;
-    use super::CollectorError;
+    use super::TraceExportError;
     use crate::settings::TraceSettings;
 
-    /// What sends traces. Dropping it sends what is left.
-    pub struct Collector(SdkTracerProvider);
+    /// Exports traces. Dropping it flushes the rest.
+    pub struct TraceExporter(SdkTracerProvider);
 
-    impl Drop for Collector {
+    impl Drop for TraceExporter {
         fn drop(&mut self) {
             if let Err(error) = self.0.shutdown() {
-                tracing::warn!(%error, "traces were lost");
+                tracing::warn!(%error, "the last traces could not be exported");
             }
         }
     }
 
-    /// A layer that gives spans to the collector, if one is named.
+    /// The tracing layer that exports spans, if an endpoint is configured.
     ///
-    /// Called before there is a runtime: the exporter has a thread of its own.
-    pub fn connect<S>(
+    /// Call it outside of a runtime: the exporter starts its own thread.
+    pub fn connect_traces<S>(
         settings: &TraceSettings,
-    ) -> Result<Option<(impl Layer<S> + use<S>, Collector)>, CollectorError>
+    ) -> Result<Option<(impl Layer<S> + use<S>, TraceExporter)>, TraceExportError>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
     {
         let Some(endpoint) = &settings.endpoint else { return Ok(None) };
         let address = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
         let exporter = SpanExporter::builder().with_http().with_endpoint(address).build();
-        let exporter = exporter.map_err(|error| CollectorError(error.to_string()))?;
+        let exporter = exporter.map_err(|error| TraceExportError(error.to_string()))?;
         let resource = Resource::builder().with_service_name(settings.service.clone()).build();
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
@@ -59,7 +59,7 @@ mod with {
             .build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("meantime"));
         let only_spans = Targets::new().with_target(TRACE_TARGET, LevelFilter::INFO);
-        Ok(Some((layer.with_filter(only_spans), Collector(provider))))
+        Ok(Some((layer.with_filter(only_spans), TraceExporter(provider))))
     }
 }
 
@@ -67,20 +67,20 @@ mod with {
 mod without {
     use tracing_subscriber::layer::Identity;
 
-    use super::CollectorError;
+    use super::TraceExportError;
     use crate::settings::TraceSettings;
 
-    /// There is none.
-    pub type Collector = std::convert::Infallible;
+    /// This build cannot export traces.
+    pub type TraceExporter = std::convert::Infallible;
 
-    /// Says so when a collector is named.
-    pub fn connect(
+    /// Fails if an endpoint is configured.
+    pub fn connect_traces(
         settings: &TraceSettings,
-    ) -> Result<Option<(Identity, Collector)>, CollectorError> {
+    ) -> Result<Option<(Identity, TraceExporter)>, TraceExportError> {
         if settings.endpoint.is_some() {
             let text =
                 "this binary was built without OpenTelemetry; build it with `--features otel`";
-            return Err(CollectorError(text.to_owned()));
+            return Err(TraceExportError(text.to_owned()));
         }
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! What is logged and counted of instances that end with their deadline.
+//! Logs and counts instances that ended because their deadline passed.
 
 use meantime_kernel::machine::TimedOut;
 use tokio::sync::broadcast;
@@ -6,17 +6,17 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::request::Metrics;
 
-/// Logs and counts them until the engine is gone.
+/// Runs until the engine stops.
 pub(crate) async fn log_deadlines(mut timed_out: broadcast::Receiver<TimedOut>, metrics: Metrics) {
     loop {
         match timed_out.recv().await {
             Ok(it) => {
-                metrics.timed_out(&it.code);
+                metrics.count_deadline(&it.code);
                 let (instance, definition) = (it.instance, it.definition.0);
-                tracing::warn!(%instance, definition, code = it.code, "ended with its deadline");
+                tracing::warn!(%instance, definition, code = it.code, "instance ended because its deadline passed");
             }
             Err(RecvError::Lagged(more)) => {
-                tracing::warn!(more, "instances ended with their deadline");
+                tracing::warn!(more, "more instances ended because their deadline passed");
             }
             Err(RecvError::Closed) => return,
         }

@@ -1,4 +1,4 @@
-//! What the engine counts, in the words of the metrics format.
+//! The metrics of the engine for Prometheus.
 
 use std::fmt::Error;
 
@@ -9,74 +9,78 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-/// Everything the engine counts, as it stands.
+/// A registry with the current metrics of the engine.
 pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     let mut registry = Registry::default();
-    for (name, help, value) in totals(counters) {
+    for (name, help, value) in counters_of(counters) {
         registry.register(name, help, ConstCounter::new(value));
     }
     for (name, help, value) in gauges(levels) {
         registry.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
     }
     for (name, help, distribution, unit) in distributions(counters) {
-        registry.register(name, help, Measured { distribution, unit });
+        registry.register(name, help, HistogramMetric { distribution, unit });
     }
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
+fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
     [
-        ("meantime_turns", "Turns that took effect", counters.turns),
-        ("meantime_batches", "Batches that were committed", counters.batches),
-        ("meantime_timers_fired", "Timers that fired", counters.fired),
-        ("meantime_timers_stale", "Fires that found nothing to fire", counters.stale_fires),
+        ("meantime_turns", "Turns committed", counters.turns),
+        ("meantime_batches", "Batches committed", counters.batches),
+        ("meantime_timers_fired", "Timers fired", counters.fired),
+        ("meantime_timers_stale", "Timer firings without effect", counters.stale_fires),
         ("meantime_tasks_claimed", "Tasks handed out to workers", counters.claimed),
-        ("meantime_tasks_retried", "Attempts that are followed by another", counters.retried),
-        ("meantime_conflicts", "Turns whose fence did not hold", counters.conflicts),
-        ("meantime_locked", "Turns that another node put off", counters.locked),
-        ("meantime_faults", "Turns that could not be computed", counters.faults),
-        ("meantime_instances_damaged", "Instances that were set aside", counters.damaged),
-        ("meantime_slow_turns", "Turns that their batch did not wait for", counters.slow_turns),
-        ("meantime_returned", "Signals and messages that went back", counters.returned),
-        ("meantime_leases_lost", "Reports with a stale token", counters.leases_lost),
-        ("meantime_leases_expired", "Leases that expired", counters.leases_expired),
-        ("meantime_overloaded", "Commands refused by overload", counters.overloaded),
-        ("meantime_commits_ambiguous", "Commits whose answer was lost", counters.ambiguous),
-        ("meantime_store_outages", "How often the store went out of reach", counters.store_outages),
-        ("meantime_store_recoveries", "How often it was found again", counters.store_recoveries),
-        ("meantime_clock_steps", "How often the wall clock was set", counters.clock_steps),
+        ("meantime_tasks_retried", "Failed attempts that are retried", counters.retried),
+        ("meantime_turn_conflicts", "Turns rejected by a fence", counters.conflicts),
+        ("meantime_turns_postponed", "Turns postponed by another node", counters.locked),
+        ("meantime_turn_faults", "Turns that could not be computed", counters.faults),
+        ("meantime_instances_damaged", "Damaged instances set aside", counters.damaged),
+        ("meantime_slow_turns", "Slow turns that left their batch", counters.slow_turns),
+        ("meantime_deliveries_returned", "Signals and messages rebuffered", counters.returned),
+        ("meantime_leases_lost", "Reports with a stale lease token", counters.leases_lost),
+        ("meantime_leases_expired", "Leases expired", counters.leases_expired),
+        ("meantime_commands_rejected", "Commands rejected by overload", counters.overloaded),
+        ("meantime_commits_ambiguous", "Commits with an unknown result", counters.ambiguous),
+        ("meantime_store_outages", "Times the store became unreachable", counters.store_outages),
+        (
+            "meantime_store_recoveries",
+            "Times the store became reachable again",
+            counters.store_recoveries,
+        ),
+        ("meantime_clock_steps", "Jumps of the wall clock", counters.clock_steps),
     ]
 }
 
 fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 8] {
     [
-        ("meantime_queued_turns", "Turns that wait for a commit", levels.queued_turns),
-        ("meantime_queued_bytes", "Payloads of turns that wait", levels.queued_bytes),
-        ("meantime_waiting_starts", "Starts that wait for their turn", levels.waiting_starts),
-        ("meantime_turns_computing_slow", "Slow turns being computed", levels.slow_turns),
-        ("meantime_waiting_claims", "Workers that wait for tasks", levels.waiting_claims),
-        ("meantime_leases", "Tasks in the hands of workers", levels.leases),
-        ("meantime_callers", "Callers who wait for the engine", levels.callers),
-        ("meantime_engine_tasks", "Calls that the engine makes", levels.engine_tasks),
+        ("meantime_queued_turns", "Turns waiting for a commit", levels.queued_turns),
+        ("meantime_queued_bytes", "Payload bytes of waiting turns", levels.queued_bytes),
+        ("meantime_waiting_starts", "Starts waiting for their first turn", levels.waiting_starts),
+        ("meantime_slow_turns_in_progress", "Slow turns being computed", levels.slow_turns),
+        ("meantime_waiting_claims", "Long polls waiting for tasks", levels.waiting_claims),
+        ("meantime_tasks_leased", "Tasks leased to workers", levels.leases),
+        ("meantime_waiters", "Callers waiting for a result", levels.callers),
+        ("meantime_engine_tasks_in_flight", "Outbound calls in flight", levels.engine_tasks),
     ]
 }
 
 fn distributions(counters: &Counters) -> [(&'static str, &'static str, Distribution, f64); 3] {
     [
-        ("meantime_timer_lateness_seconds", "How late timers fire", counters.lateness_ms, 1e-3),
-        ("meantime_commit_duration_seconds", "How long commits take", counters.commit_us, 1e-6),
+        ("meantime_timer_lateness_seconds", "Delay of timer firings", counters.lateness_ms, 1e-3),
+        ("meantime_commit_duration_seconds", "Duration of commits", counters.commit_us, 1e-6),
         ("meantime_commit_units", "Units in one commit", counters.commit_units, 1.0),
     ]
 }
 
-/// A distribution as a histogram, in a unit that people expect.
+/// Encodes a distribution as a histogram, scaled to base units.
 #[derive(Debug)]
-struct Measured {
+struct HistogramMetric {
     distribution: Distribution,
     unit: f64,
 }
 
-impl EncodeMetric for Measured {
+impl EncodeMetric for HistogramMetric {
     #[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), Error> {
         let bound = |bound: Option<u64>| bound.map_or(f64::MAX, |it| it as f64 * self.unit);

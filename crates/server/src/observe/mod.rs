@@ -1,4 +1,4 @@
-//! What is counted and logged: requests here, and what the engine counts of itself.
+//! Metrics, logs and traces.
 
 mod collector;
 mod deadline;
@@ -7,9 +7,9 @@ mod request;
 mod store;
 mod trace;
 
-pub use collector::{Collector, CollectorError, connect};
+pub use collector::{TraceExportError, TraceExporter, connect_traces};
 pub(crate) use deadline::log_deadlines;
-pub(crate) use request::{Metrics, observe};
+pub(crate) use request::{Metrics, observe_request};
 pub(crate) use store::{log_clock, log_damage, log_store};
 pub use trace::TRACE_TARGET;
-pub(crate) use trace::{answered, call_span};
+pub(crate) use trace::{call_span, record_status};

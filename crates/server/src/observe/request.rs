@@ -1,4 +1,4 @@
-//! What the server counts, and the layer that counts requests and writes the access log.
+//! Metrics of the server, and the middleware that counts and logs requests.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -22,15 +22,15 @@ use prometheus_client::registry::Registry;
 use tracing::Instrument as _;
 
 use super::engine;
-use super::trace::{answered, request_span};
+use super::trace::{record_status, request_span};
 use crate::app::App;
 use crate::tls::ClientCertificate;
 
-/// Seconds; from a fast answer to a long poll.
-const LATENCIES: [f64; 12] =
+/// Histogram buckets in seconds, from a fast response to a long poll.
+const LATENCY_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0, 60.0];
 
-/// Requests by what they were and how they ended.
+/// Labels of answered requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -38,68 +38,73 @@ struct RequestLabels {
     status: u16,
 }
 
-/// Requests by what they were.
+/// Labels of request durations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     route: String,
 }
 
-/// Instances by the code they ended with.
+/// Labels of reached deadlines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CodeLabels {
     code: String,
 }
 
-/// What the server counts. Cheap to clone.
+/// The metrics of the server. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
     deadlines: Family<CodeLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram>,
-    under_way: Gauge<i64, std::sync::atomic::AtomicI64>,
+    in_flight: Gauge<i64, std::sync::atomic::AtomicI64>,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::default();
         let requests = Family::<RequestLabels, Counter<u64, AtomicU64>>::default();
-        let latency =
-            Family::<RouteLabels, Histogram>::new_with_constructor(|| Histogram::new(LATENCIES));
-        let under_way = Gauge::default();
+        let latency = Family::<RouteLabels, Histogram>::new_with_constructor(|| {
+            Histogram::new(LATENCY_BUCKETS)
+        });
+        let in_flight = Gauge::default();
         let counted = requests.clone();
-        registry.register("meantime_http_requests", "Requests that were answered", counted);
+        registry.register("meantime_http_requests", "Requests answered", counted);
         let measured = latency.clone();
         registry.register(
             "meantime_http_request_duration_seconds",
-            "From the head of a request to the head of its answer",
+            "Time from request head to response head",
             measured,
         );
-        let held = under_way.clone();
-        registry.register("meantime_http_requests_under_way", "Requests without answer", held);
+        let held = in_flight.clone();
+        registry.register("meantime_http_requests_in_flight", "Requests in flight", held);
         let deadlines = Family::<CodeLabels, Counter<u64, AtomicU64>>::default();
-        // Those that no definition declares are there from the beginning.
+        // The default codes exist from the start, so that rates can be computed.
         for code in ["DEADLINE_EXCEEDED", "JOURNEY_TIMEOUT"] {
             drop(deadlines.get_or_create(&CodeLabels { code: code.to_owned() }));
         }
         let reached = deadlines.clone();
-        registry.register("meantime_deadlines_reached", "Instances that ended so", reached);
+        registry.register(
+            "meantime_deadlines_reached",
+            "Instances ended by their deadline",
+            reached,
+        );
         let registry = Arc::new(registry);
-        Self { registry, deadlines, requests, latency, under_way }
+        Self { registry, deadlines, requests, latency, in_flight }
     }
 
-    /// An instance has ended with its deadline.
-    pub(crate) fn timed_out(&self, code: &str) {
+    /// Counts an instance that ended because its deadline passed.
+    pub(crate) fn count_deadline(&self, code: &str) {
         self.deadlines.get_or_create(&CodeLabels { code: code.to_owned() }).inc();
     }
 
-    /// A request was refused before its route was looked up.
-    pub(crate) fn refused(&self, route: &str, status: StatusCode) {
+    /// Counts a request that was rejected before routing.
+    pub(crate) fn count_early_rejection(&self, route: &str, status: StatusCode) {
         let (route, status) = (route.to_owned(), status.as_u16());
         self.requests.get_or_create(&RequestLabels { method: "POST", route, status }).inc();
     }
 
-    /// Everything as text, with what the engine counts.
+    /// All metrics as text, including those of the engine.
     pub(crate) fn text(&self, counters: &Counters, levels: &Levels) -> String {
         let engine = engine::registry(counters, levels);
         let mut text = String::new();
@@ -111,36 +116,39 @@ impl Metrics {
     }
 }
 
-/// Counts a request, gives it a number, holds it to the limit of requests under way, and writes a
-/// line about it.
-pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
+/// Middleware: assigns a request id, enforces the limit of requests in flight, counts and logs.
+pub(crate) async fn observe_request(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let watch = Stopwatch::start();
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
-    let number = request_number();
-    let span = request_span(method, &route, &number, request.headers());
+    let request_id = new_request_id();
+    let span = request_span(method, &route, &request_id, request.headers());
     if let Some(certificate) = request.extensions().get::<ClientCertificate>() {
         let client = certificate.fingerprint();
-        tracing::debug!(request = %number, client, "with the certificate of a client");
+        tracing::debug!(request = %request_id, client, "client certificate presented");
     }
-    app.metrics().under_way.inc();
-    let mut response = match app.places().enter(&route) {
-        Ok(place) => {
-            request.extensions_mut().insert(place);
+    app.metrics().in_flight.inc();
+    let mut response = match app.concurrency().acquire(&route) {
+        Ok(permit) => {
+            request.extensions_mut().insert(permit);
             next.run(request).instrument(span.clone()).await
         }
         Err(problem) => problem.into_response(),
     };
-    app.metrics().under_way.dec();
+    app.metrics().in_flight.dec();
     let (status, took) = (response.status().as_u16(), watch.elapsed());
-    answered(&span, status);
-    if let Ok(value) = HeaderValue::from_str(&number) {
+    record_status(&span, status);
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", value);
     }
-    tracing::debug!(request = %number, method, %route, status, ms = took.as_millis(), "answered");
+    tracing::debug!(request = %request_id, method, %route, status, ms = took.as_millis(), "answered");
     if status >= 500 {
-        tracing::warn!(request = %number, method, %route, status, "failed");
+        tracing::warn!(request = %request_id, method, %route, status, "failed");
     }
     app.metrics()
         .latency
@@ -151,16 +159,16 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
 }
 
 thread_local! {
-    /// Read in blocks: asking the system for each request is a twentieth of what a start costs.
-    static RANDOM: RefCell<SystemEntropy> = RefCell::default();
+    /// Buffered: one system call for each request would be a twentieth of the cost of a start.
+    static REQUEST_ID_ENTROPY: RefCell<SystemEntropy> = RefCell::default();
 }
 
-fn request_number() -> String {
-    let mut number = String::from("rq_");
-    let random = RANDOM.with_borrow_mut(SystemEntropy::next);
+fn new_request_id() -> String {
+    let mut request_id = String::from("rq_");
+    let random = REQUEST_ID_ENTROPY.with_borrow_mut(SystemEntropy::next);
     // Writing to a String cannot fail.
-    let _ = write!(number, "{random:016x}");
-    number
+    let _ = write!(request_id, "{random:016x}");
+    request_id
 }
 
 fn method_name(method: &Method) -> &'static str {

@@ -1,9 +1,8 @@
-//! Spans for collectors of OpenTelemetry: one for each request that comes in, one for each call
-//! that goes out.
+//! OpenTelemetry spans: one for each inbound request and one for each outbound call.
 //!
-//! They have a target of their own, which the log does not show: where nobody collects them they
-//! are never made. With the feature `otel` they continue the trace that the `traceparent` header
-//! names, and pass it on.
+//! Their target is excluded from the log, so without an exporter they are disabled and cost
+//! nothing. With the feature `otel` they continue the trace of the `traceparent` header and
+//! propagate it.
 
 use axum::http::HeaderMap;
 use tracing::Span;
@@ -12,11 +11,11 @@ use tracing::field::Empty;
 /// The target of all spans.
 pub const TRACE_TARGET: &str = "trace";
 
-/// The span of a request that came in.
+/// The span of an inbound request.
 pub(super) fn request_span(
     method: &'static str,
     route: &str,
-    number: &str,
+    request_id: &str,
     headers: &HeaderMap,
 ) -> Span {
     let span = tracing::info_span!(
@@ -28,15 +27,15 @@ pub(super) fn request_span(
         http.request.method = method,
         http.route = route,
         http.response.status_code = Empty,
-        request = number,
+        request = request_id,
     );
     if !span.is_disabled() {
-        context::adopt(&span, headers);
+        context::set_parent_from(&span, headers);
     }
     span
 }
 
-/// The span of a call that goes out; its headers carry the trace on.
+/// The span of an outbound call; adds `traceparent` to its headers.
 pub(crate) fn call_span(method: &str, host: &str, headers: &mut HeaderMap) -> Span {
     let span = tracing::info_span!(
         target: TRACE_TARGET,
@@ -49,14 +48,14 @@ pub(crate) fn call_span(method: &str, host: &str, headers: &mut HeaderMap) -> Sp
         http.response.status_code = Empty,
     );
     if !span.is_disabled() {
-        context::adopt(&span, headers);
-        context::pass_on(&span, headers);
+        context::set_parent_from(&span, headers);
+        context::inject_into(&span, headers);
     }
     span
 }
 
-/// Notes how it ended.
-pub(crate) fn answered(span: &Span, status: u16) {
+/// Records the HTTP status in a span.
+pub(crate) fn record_status(span: &Span, status: u16) {
     span.record("http.response.status_code", i64::from(status));
     if status >= 500 {
         span.record("otel.status_code", "ERROR");
@@ -71,9 +70,9 @@ mod context {
     use tracing::Span;
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-    struct Incoming<'a>(&'a HeaderMap);
+    struct HeaderExtractor<'a>(&'a HeaderMap);
 
-    impl Extractor for Incoming<'_> {
+    impl Extractor for HeaderExtractor<'_> {
         fn get(&self, key: &str) -> Option<&str> {
             self.0.get(key)?.to_str().ok()
         }
@@ -83,9 +82,9 @@ mod context {
         }
     }
 
-    struct Outgoing<'a>(&'a mut HeaderMap);
+    struct HeaderInjector<'a>(&'a mut HeaderMap);
 
-    impl Injector for Outgoing<'_> {
+    impl Injector for HeaderInjector<'_> {
         fn set(&mut self, key: &str, value: String) {
             if let (Ok(name), Ok(value)) = (key.parse::<HeaderName>(), value.parse::<HeaderValue>())
             {
@@ -94,16 +93,16 @@ mod context {
         }
     }
 
-    /// The span becomes a part of the trace that the headers name.
-    pub(super) fn adopt(span: &Span, headers: &HeaderMap) {
-        let parent = TraceContextPropagator::new().extract(&Incoming(headers));
-        // Fails only for spans that no collector sees.
+    /// Makes the span a child of the trace in the headers.
+    pub(super) fn set_parent_from(span: &Span, headers: &HeaderMap) {
+        let parent = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
+        // Fails only for spans that are not exported.
         let _ = span.set_parent(parent);
     }
 
-    /// The headers name the span.
-    pub(super) fn pass_on(span: &Span, headers: &mut HeaderMap) {
-        TraceContextPropagator::new().inject_context(&span.context(), &mut Outgoing(headers));
+    /// Writes the context of the span into the headers.
+    pub(super) fn inject_into(span: &Span, headers: &mut HeaderMap) {
+        TraceContextPropagator::new().inject_context(&span.context(), &mut HeaderInjector(headers));
     }
 }
 
@@ -112,7 +111,7 @@ mod context {
     use axum::http::HeaderMap;
     use tracing::Span;
 
-    pub(super) const fn adopt(_: &Span, _: &HeaderMap) {}
+    pub(super) const fn set_parent_from(_: &Span, _: &HeaderMap) {}
 
-    pub(super) const fn pass_on(_: &Span, _: &mut HeaderMap) {}
+    pub(super) const fn inject_into(_: &Span, _: &mut HeaderMap) {}
 }

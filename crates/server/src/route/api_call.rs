@@ -1,4 +1,4 @@
-//! `kind: Api`: one request, one answer, nothing kept.
+//! `/apis`: calls of APIs (`kind: Api`), which run in memory and store nothing.
 
 use axum::extract::{RawQuery, State};
 use axum::http::header::CONTENT_TYPE;
@@ -14,10 +14,10 @@ use super::router::BASE;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::{Name, Payload};
-use crate::journey::{Inbound, Named, api, read};
-use crate::place::Place;
-use crate::problem::{PROBLEM_JSON, Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{PathParams, RawJson};
+use crate::journey::{InboundRequest, SurfaceDefinition, api, visible_request};
+use crate::problem::{PROBLEM_JSON, Problem, ProblemCode};
 
 pub(super) fn routes() -> Routes {
     Routes::new().add_public(Permission::Operate, routes!(call))
@@ -25,47 +25,48 @@ pub(super) fn routes() -> Routes {
 
 /// Calls an API. APIs with a `route` answer there as well.
 #[utoipa::path(
-    post, path = "/apis/{name}", operation_id = "call_api", tag = "journeys",
+    post, path = "/apis/{name}", operation_id = "callApi", tag = "journeys",
     params(("name" = String, Path, description = "The API")),
-    request_body(content = Option<serde_json::Value>, description = "Its input"),
-    responses((status = 200, description = "Its output", body = serde_json::Value))
+    request_body(content = Option<serde_json::Value>, description = "The input of the API"),
+    responses((status = 200, description = "The output of the API", body = serde_json::Value))
 )]
 async fn call(
     State(app): State<App>,
-    Name(name): Name<String>,
+    PathParams(name): PathParams<String>,
     RawQuery(query): RawQuery,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Payload(input): Payload,
+    RawJson(input): RawJson,
 ) -> Result<Response, Problem> {
     let named = api(&app, &name).await?;
-    answer(&app, &place, &named, query.as_deref(), &headers, input).await
+    run_api(&app, &permit, &named, query.as_deref(), &headers, input).await
 }
 
-/// Calls the API that has a path for itself.
-pub(super) async fn routed(
+/// Calls the API whose `route` is the path of the request.
+pub(super) async fn call_routed_api(
     State(app): State<App>,
     method: Method,
     uri: Uri,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    payload: Result<Payload, Problem>,
+    payload: Result<RawJson, Problem>,
 ) -> Result<Response, Problem> {
     let path = uri.path().strip_prefix(BASE).unwrap_or_default();
     let named = match method {
         Method::POST => app.surface_index().api(&app, path).await?,
         _ => None,
     };
-    let nothing = || Problem::new(Reason::NotFound, format!("there is nothing at {}", uri.path()));
+    let nothing =
+        || Problem::new(ProblemCode::NotFound, format!("there is nothing at {}", uri.path()));
     let named = named.ok_or_else(nothing)?;
-    let Payload(input) = payload?;
-    answer(&app, &place, &named, uri.query(), &headers, input).await
+    let RawJson(input) = payload?;
+    run_api(&app, &permit, &named, uri.query(), &headers, input).await
 }
 
-async fn answer(
+async fn run_api(
     app: &App,
-    place: &Place,
-    named: &Named,
+    permit: &RequestPermit,
+    named: &SurfaceDefinition,
     query: Option<&str>,
     headers: &HeaderMap,
     input: Json,
@@ -73,19 +74,20 @@ async fn answer(
     let name = named.name();
     let unreadable = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let definition = named.definition().ok_or_else(unreadable)?;
-    let request = read(app, headers, query);
+    let request = visible_request(app, headers, query);
     let bound = surface::start_request_bindings(definition, &request);
-    let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let _guard =
+        app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
     let command = StartCommand {
         input: input.clone(),
         bound: bound.request_bindings,
         ..StartCommand::default()
     };
-    let patience = app.patience(app.settings().http.wait.into());
+    let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
     let run = app.ephemeral().run(app.store(), named.id, command, patience);
-    let outcome = match place.while_waiting(run).await? {
+    let outcome = match permit.release_while(run).await? {
         Ok(Some(outcome)) => outcome,
-        Ok(None) => too_late(definition, input),
+        Ok(None) => timeout_outcome(definition, input),
         Err(Error::Refused { code, problem }) => {
             let refused = surface::RefusedStart { code: &code, problem: &problem, input: &input };
             let settings = app.journey_settings();
@@ -101,8 +103,8 @@ async fn answer(
     Ok(response(&surface::api_answer(app.journey_settings(), definition, &outcome, now)))
 }
 
-/// An API that took longer than any request may: it ends as it says it does when it is late.
-fn too_late(definition: &Definition, context: Json) -> Outcome {
+/// The outcome of an API that exceeds the longest wait of a request: its declared deadline outcome.
+fn timeout_outcome(definition: &Definition, context: Json) -> Outcome {
     let failure = match &definition.execution {
         Some(declared) => Failure::new(declared.code.clone(), declared.reason.clone()),
         None => Failure::new("JOURNEY_TIMEOUT", "the API took longer than a request may"),

@@ -1,4 +1,4 @@
-//! `/definitions`: deploy, look at, undeploy.
+//! `/definitions`: deploys, lists, shows and undeploys definitions.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,14 +13,17 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result, ok};
+use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::{Name, Query, Text};
-use crate::page;
-use crate::problem::{Problem, Reason};
-use crate::wire::{Definition, Deployed, DeployedDefinition, Diagnostic, Done, Graph, Page};
+use crate::extract::{PathParams, Query, SourceBody};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{
+    Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic, OperationResult,
+    Page,
+};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -41,46 +44,46 @@ struct DeployQuery {
     /// Names a definition that has no name of its own.
     #[serde(default)]
     name: Option<String>,
-    /// Judge the text only; deploy nothing.
+    /// Only validate the source; deploy nothing.
     #[serde(default)]
     dry_run: bool,
 }
 
 /// Deploys the definitions of a source, all or nothing. Identical content is the same version.
-/// Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
-/// part for each file.
+/// Send files that the source refers to as `multipart/form-data`: the part `source`, and one part
+/// for each file.
 #[utoipa::path(
-    post, path = "/definitions", operation_id = "deploy", tag = "definitions", params(DeployQuery),
+    post, path = "/definitions", operation_id = "deployDefinitions", tag = "definitions", params(DeployQuery),
     request_body(content(
         (String = "text/javascript"), (String = "application/yaml"), (String = "application/xml"),
     )),
     responses(
-        (status = 201, description = "A new version", body = Deployed),
-        (status = 200, description = "Identical content was deployed before", body = Deployed),
+        (status = 201, description = "A new version", body = DeploymentResult),
+        (status = 200, description = "Identical content was deployed before", body = DeploymentResult),
     )
 )]
 async fn deploy(
     State(app): State<App>,
     Query(query): Query<DeployQuery>,
-    Text { media_type, text, files }: Text,
-) -> Result<Deployed> {
+    SourceBody { media_type, text, files }: SourceBody,
+) -> Result<DeploymentResult> {
     let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
     let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
         let known = app.formats().media_types().join(", ");
         let text = format!("say what the source is with `Content-Type`: one of {known}");
-        return Err(Problem::new(Reason::UnsupportedMediaType, text));
+        return Err(Problem::new(ProblemCode::UnsupportedMediaType, text));
     };
     let name = query.name.unwrap_or_default();
     let source = Source { name, text: text.into(), files };
     if query.dry_run {
-        return judge(&app, notation, source).await;
+        return validate(&app, notation, source).await;
     }
     let hash = definition_hash(&source);
-    let (deployed, diagnostics) = app.deploy(notation, source).await.map_err(refused)?;
+    let (deployed, diagnostics) = app.deploy(notation, source).await.map_err(deploy_problem)?;
     let is_new = deployed.iter().any(|it| it.new);
     let mut definitions = Vec::new();
     for it in deployed {
-        let rows = named(&app, &it.name).await?;
+        let rows = versions_of(&app, &it.name).await?;
         let label = rows.iter().find(|row| row.version == it.version);
         let label = label.and_then(|row| row.label.clone());
         let mut warnings = warnings(&diagnostics);
@@ -95,13 +98,14 @@ async fn deploy(
         });
     }
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Answer(status, Deployed { definitions }))
+    Ok(JsonResponse(status, DeploymentResult { definitions }))
 }
 
-/// Judges a source without deploying it.
-async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
+/// Validates a source without deploying it.
+async fn validate(app: &App, notation: &str, source: Source) -> Result<DeploymentResult> {
     let hash = definition_hash(&source);
-    let (definitions, diagnostics) = app.validate(notation, source).await.map_err(refused)?;
+    let (definitions, diagnostics) =
+        app.validate(notation, source).await.map_err(deploy_problem)?;
     let definitions = definitions.into_iter().map(|it| DeployedDefinition {
         name: it.name,
         notation: notation.to_owned(),
@@ -110,27 +114,27 @@ async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
         hash: hash.clone(),
         warnings: warnings(&diagnostics),
     });
-    ok(Deployed { definitions: definitions.collect() })
+    ok(DeploymentResult { definitions: definitions.collect() })
 }
 
 fn warnings(diagnostics: &[CoreDiagnostic]) -> Vec<Diagnostic> {
     diagnostics.iter().map(Diagnostic::from).collect()
 }
 
-fn refused(error: DeployError) -> Problem {
+fn deploy_problem(error: DeployError) -> Problem {
     match error {
-        DeployError::Diagnostics(found) => invalid(&found),
+        DeployError::Diagnostics(found) => invalid_definition(&found),
         DeployError::Kernel(error) => error.into(),
     }
 }
 
-fn invalid(diagnostics: &[CoreDiagnostic]) -> Problem {
+fn invalid_definition(diagnostics: &[CoreDiagnostic]) -> Problem {
     let errors = diagnostics.iter().filter(|it| it.severity == Severity::Error).count();
     let text = format!("the source has {errors} {}", if errors == 1 { "error" } else { "errors" });
-    Problem::new(Reason::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
+    Problem::new(ProblemCode::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
 }
 
-/// The author's own version says nothing when it names two different texts.
+/// Warns when an earlier version with other content has the same label.
 fn reused_label(rows: &[DefinitionRow], version: u32, label: Option<&str>) -> Option<Diagnostic> {
     let label = label?;
     let is_other =
@@ -145,12 +149,12 @@ fn reused_label(rows: &[DefinitionRow], version: u32, label: Option<&str>) -> Op
     Some(Diagnostic::from(&warning))
 }
 
-async fn named(app: &App, name: &str) -> std::result::Result<Vec<DefinitionRow>, Problem> {
+async fn versions_of(app: &App, name: &str) -> std::result::Result<Vec<DefinitionRow>, Problem> {
     let filter = DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
     Ok(app.store().definitions(filter).await?)
 }
 
-fn unknown(name: &str, version: Option<u32>) -> Problem {
+fn unknown_definition(name: &str, version: Option<u32>) -> Problem {
     Error::UnknownDefinition { name: name.to_owned(), version }.into()
 }
 
@@ -158,66 +162,69 @@ fn unknown(name: &str, version: Option<u32>) -> Problem {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// The latest version of every definition, by name.
+/// Lists the latest version of every definition, by name.
 #[utoipa::path(
-    get, path = "/definitions", operation_id = "list_definitions", tag = "definitions", params(ListQuery),
+    get, path = "/definitions", operation_id = "listDefinitions", tag = "definitions", params(ListQuery),
     responses((status = 200, description = "Definitions", body = Page<Definition>))
 )]
 async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Definition>> {
-    let limit = page::limit(query.limit)?;
+    let limit = pagination::limit(query.limit)?;
     let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
     let mut rows = app.store().definitions(filter).await?;
     rows.retain(|row| is_visible(row) && query.cursor.as_ref().is_none_or(|it| row.name > *it));
     rows.sort_by(|one, other| one.name.cmp(&other.name));
     rows.truncate(limit + 1);
-    ok(page::page(rows, limit, |row| row.name.clone()))
+    ok(pagination::to_page(rows, limit, |row| row.name.clone()))
 }
 
-/// What is part of the engine itself is not shown.
+/// Definitions that the engine uses internally are hidden.
 fn is_visible(row: &DefinitionRow) -> bool {
     row.name != meantime_core::SCHEDULE_DEFINITION
 }
 
-/// The latest version of a definition.
+/// Returns the latest version of a definition.
 #[utoipa::path(
-    get, path = "/definitions/{name}", operation_id = "latest_definition", tag = "definitions",
-    params(("name" = String, Path, description = "Its name")),
+    get, path = "/definitions/{name}", operation_id = "getDefinition", tag = "definitions",
+    params(("name" = String, Path, description = "Name of the definition")),
     responses((status = 200, description = "The latest version", body = Definition))
 )]
-async fn latest(State(app): State<App>, Name(name): Name<String>) -> Result<Definition> {
-    let rows = named(&app, &name).await?;
+async fn latest(
+    State(app): State<App>,
+    PathParams(name): PathParams<String>,
+) -> Result<Definition> {
+    let rows = versions_of(&app, &name).await?;
     let newest = rows.iter().find(|row| !row.retired).or(rows.first());
-    ok(Definition::from(newest.ok_or_else(|| unknown(&name, None))?))
+    ok(Definition::from(newest.ok_or_else(|| unknown_definition(&name, None))?))
 }
 
-/// All versions of a definition, latest first.
+/// Lists all versions of a definition, latest first.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions", operation_id = "definition_versions", tag = "definitions",
-    params(("name" = String, Path, description = "Its name"), ListQuery),
+    get, path = "/definitions/{name}/versions", operation_id = "listDefinitionVersions", tag = "definitions",
+    params(("name" = String, Path, description = "Name of the definition"), ListQuery),
     responses((status = 200, description = "Versions", body = Page<Definition>))
 )]
 async fn versions(
     State(app): State<App>,
-    Name(name): Name<String>,
+    PathParams(name): PathParams<String>,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Definition>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<u32> = page::cursor(query.cursor.as_deref())?;
-    let mut rows = named(&app, &name).await?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<u32> = pagination::parse_cursor(query.cursor.as_deref())?;
+    let mut rows = versions_of(&app, &name).await?;
     if rows.is_empty() {
-        return Err(unknown(&name, None));
+        return Err(unknown_definition(&name, None));
     }
     rows.retain(|row| after.is_none_or(|after| row.version < after));
     rows.truncate(limit + 1);
-    ok(page::page(rows, limit, |row| row.version.to_string()))
+    ok(pagination::to_page(rows, limit, |row| row.version.to_string()))
 }
 
 async fn version(
@@ -225,86 +232,92 @@ async fn version(
     name: &str,
     version: u32,
 ) -> std::result::Result<DefinitionRow, Problem> {
-    let rows = named(app, name).await?;
+    let rows = versions_of(app, name).await?;
     let row = rows.into_iter().find(|row| row.version == version);
-    row.ok_or_else(|| unknown(name, Some(version)))
+    row.ok_or_else(|| unknown_definition(name, Some(version)))
 }
 
-/// The source of a version, byte for byte.
+/// Returns the source of a version, byte for byte.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions/{version}/source", operation_id = "definition_source", tag = "definitions",
+    get, path = "/definitions/{name}/versions/{version}/source", operation_id = "getDefinitionVersionSource", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
     responses((status = 200, description = "The text", content_type = "text/plain", body = String))
 )]
 async fn source(
     State(app): State<App>,
-    Name((name, number)): Name<(String, u32)>,
+    PathParams((name, number)): PathParams<(String, u32)>,
 ) -> std::result::Result<Response, Problem> {
     let row = version(&app, &name, number).await?;
     let kind = [(CONTENT_TYPE, "text/plain; charset=utf-8")];
     Ok((kind, row.source.to_string()).into_response())
 }
 
-/// Nodes and edges of the latest version, for drawing.
+/// Returns nodes and edges of the latest version, for drawing.
 #[utoipa::path(
-    get, path = "/definitions/{name}/graph", operation_id = "latest_graph", tag = "definitions",
-    params(("name" = String, Path, description = "Its name")),
-    responses((status = 200, description = "The drawing", body = Graph))
+    get, path = "/definitions/{name}/graph", operation_id = "getDefinitionGraph", tag = "definitions",
+    params(("name" = String, Path, description = "Name of the definition")),
+    responses((status = 200, description = "The graph", body = DefinitionGraph))
 )]
-async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Result<Graph> {
-    let rows = named(&app, &name).await?;
+async fn latest_graph(
+    State(app): State<App>,
+    PathParams(name): PathParams<String>,
+) -> Result<DefinitionGraph> {
+    let rows = versions_of(&app, &name).await?;
     let newest = rows.iter().find(|row| !row.retired).or(rows.first());
-    let newest = newest.ok_or_else(|| unknown(&name, None))?;
-    ok(draw(&app, newest.id).await?)
+    let newest = newest.ok_or_else(|| unknown_definition(&name, None))?;
+    ok(load_graph(&app, newest.id).await?)
 }
 
-async fn draw(app: &App, id: DefinitionId) -> std::result::Result<Graph, Problem> {
-    let entry = app.catalog().get(id).await?;
+async fn load_graph(app: &App, id: DefinitionId) -> std::result::Result<DefinitionGraph, Problem> {
+    let entry = app.definitions().get(id).await?;
     let (name, notation) = (&entry.name, &entry.notation);
-    let Some((runs, definition)) = entry.runs() else {
+    let Some((runs, definition)) = entry.compiled() else {
         let text = format!("{name:?} cannot be read by this release, so it cannot be drawn");
-        return Err(Problem::new(Reason::NoGraph, text));
+        return Err(Problem::new(ProblemCode::NoGraph, text));
     };
     let graph = runs.graph(definition);
     if graph.nodes.is_empty() {
         let text =
             format!("{name:?} is a {notation}, which has no drawing; read its source instead");
-        return Err(Problem::new(Reason::NoGraph, text));
+        return Err(Problem::new(ProblemCode::NoGraph, text));
     }
-    Ok(Graph::from(graph))
+    Ok(DefinitionGraph::from(graph))
 }
 
-/// Nodes and edges of a version, for drawing.
+/// Returns nodes and edges of a version, for drawing.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "definition_graph", tag = "definitions",
+    get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "getDefinitionVersionGraph", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
-    responses((status = 200, description = "The drawing", body = Graph))
+    responses((status = 200, description = "The graph", body = DefinitionGraph))
 )]
-async fn graph(State(app): State<App>, Name((name, number)): Name<(String, u32)>) -> Result<Graph> {
+async fn graph(
+    State(app): State<App>,
+    PathParams((name, number)): PathParams<(String, u32)>,
+) -> Result<DefinitionGraph> {
     let row = version(&app, &name, number).await?;
-    ok(draw(&app, row.id).await?)
+    ok(load_graph(&app, row.id).await?)
 }
 
-/// Undeploys a version. Instances that run it go on.
+/// Undeploys a version. Running instances continue.
 #[utoipa::path(
-    delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeploy", tag = "definitions",
+    delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeployDefinitionVersion", tag = "definitions",
     params(
-        ("name" = String, Path, description = "Its name"),
-        ("version" = u32, Path, description = "Its version"),
+        ("name" = String, Path, description = "Name of the definition"),
+        ("version" = u32, Path, description = "Version number"),
     ),
-    responses((status = 200, description = "It starts nothing any more", body = Done))
+    responses((status = 200, description = "Undeployed", body = OperationResult))
 )]
 async fn undeploy(
     State(app): State<App>,
-    Name((name, version)): Name<(String, u32)>,
-) -> Result<Done> {
+    PathParams((name, version)): PathParams<(String, u32)>,
+) -> Result<OperationResult> {
     app.kernel().call(Command::Undeploy { name, version }).await?;
-    app.surface_index().expire();
-    ok(Done {})
+    app.surface_index().invalidate();
+    ok(OperationResult {})
 }

@@ -1,4 +1,4 @@
-//! `/events`: everything that happens, as it happens.
+//! `/events`: the history of all instances as server-sent events.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -19,12 +19,12 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
+use crate::concurrency::{RequestPermit, WaitPermit};
 use crate::extract::Query;
-use crate::feed::Follower;
-use crate::page;
-use crate::place::{Place, Waiting};
+use crate::feed::FeedSubscriber;
+use crate::pagination;
 use crate::problem::Problem;
-use crate::wire::{Event, entries};
+use crate::wire::{TurnEvent, history_events};
 
 pub(super) fn routes() -> Routes {
     Routes::new().add(Permission::Read, routes!(events))
@@ -34,68 +34,68 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EventsQuery {
-    /// Only of this instance.
+    /// Only events of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// Only of the definition of this name.
+    /// Only events of instances of this definition.
     #[serde(default)]
     definition: Option<String>,
-    /// From this event on, like the header `Last-Event-ID`; 0 is from the beginning.
+    /// Start after this event, like the header `Last-Event-ID`; 0 starts at the beginning.
     #[serde(default)]
     after: Option<String>,
 }
 
-/// Everything that happens, as server-sent events: one event for each turn, resumable by its id.
+/// Streams server-sent events: one for each turn of an instance, resumable by its id.
 #[utoipa::path(
-    get, path = "/events", operation_id = "events", tag = "events",
+    get, path = "/events", operation_id = "streamEvents", tag = "events",
     params(
         EventsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event that was received"),
     ),
-    responses((status = 200, description = "Events", content_type = "text/event-stream", body = Event))
+    responses((status = 200, description = "Events", content_type = "text/event-stream", body = TurnEvent))
 )]
 async fn events(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     caller: Caller,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let after: Option<u64> = page::cursor(header.or(query.after.as_deref()))?;
+    let after: Option<u64> = pagination::parse_cursor(header.or(query.after.as_deref()))?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
-    let follower = app.feed().follow(after);
-    let waiting = place.wait()?;
+    let follower = app.feed().subscribe(after);
+    let waiting = permit.acquire_wait()?;
     let (definition, audited) = (query.definition, BTreeSet::new());
-    let listener =
-        Listener { app, caller, follower, instance, definition, audited, _waiting: waiting };
-    let stream = unfold(listener, |mut listener| async move {
-        let event = listener.next().await?;
-        Some((Ok::<_, Infallible>(event), listener))
+    let stream =
+        EventStream { app, caller, follower, instance, definition, audited, _waiting: waiting };
+    let stream = unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((Ok::<_, Infallible>(event), stream))
     });
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// One who listens.
-struct Listener {
+/// The state of one event stream.
+struct EventStream {
     app: App,
     caller: Caller,
-    follower: Follower,
+    follower: FeedSubscriber,
     instance: Option<InstanceId>,
     definition: Option<String>,
-    /// It waits for as long as it listens.
-    _waiting: Waiting,
-    /// Guarded definitions of which something was shown: the log says so once for each.
+    /// The stream counts as a waiting request until it ends.
+    _waiting: WaitPermit,
+    /// Guarded definitions of which events were sent: each is logged once.
     audited: BTreeSet<DefinitionId>,
 }
 
-impl Listener {
-    /// The next event; none when the server or the engine is about to stop.
+impl EventStream {
+    /// The next event; none when the server or the engine stops.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             let row = tokio::select! {
                 row = self.follower.next() => row.ok()??,
-                () = self.app.drained() => return None,
+                () = self.app.drain_started() => return None,
             };
             if let Some(event) = self.event(&row).await {
                 return Some(event);
@@ -107,22 +107,28 @@ impl Listener {
         if self.instance.is_some_and(|wanted| wanted != row.instance) {
             return None;
         }
-        // What retention has removed meanwhile is of no interest any more.
+        // Retention may have deleted the instance; its events are skipped.
         let id = self.app.feed().definition_of(row.instance).await.ok()??;
-        let definition = self.app.catalog().get(id).await.ok()?;
+        let definition = self.app.definitions().get(id).await.ok()?;
         if self.definition.as_ref().is_some_and(|wanted| *wanted != definition.name) {
             return None;
         }
         if self.audited.insert(id) {
-            audit::read(&self.app, &self.caller, "events", vec![(row.instance, id)]).await;
+            audit::log_guarded_read(
+                &self.app,
+                &self.caller,
+                "streamEvents",
+                vec![(row.instance, id)],
+            )
+            .await;
         }
-        let event = Event {
+        let event = TurnEvent {
             instance_id: row.instance.to_string(),
             definition: definition.name.clone(),
             version: definition.version,
             turn: row.turn_no,
             at: row.at,
-            records: entries(row),
+            records: history_events(row),
         };
         let data = serde_json::to_string(&event).ok()?;
         Some(SseEvent::default().id(row.seq.to_string()).event("turn").data(data))

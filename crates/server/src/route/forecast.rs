@@ -1,4 +1,4 @@
-//! `/forecast`: everything that will fire in a window.
+//! `/forecast`: everything that will fire in a time window.
 //!
 //! Entries come in pages, and counts are exact however many timers and schedules there are: timers
 //! are counted by the store, schedules one page of them after the other, so that memory is bounded.
@@ -7,7 +7,7 @@ use axum::extract::State;
 use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp};
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::schedule::{
-    Buckets, Due as Entry, DueKey, DueOf, Forecast as Entries, Outlook,
+    Buckets, Due as DueEntry, DueKey, DueOf, Forecast as ForecastEntries, Outlook,
 };
 use meantime_kernel::store::{InstanceFilter, Page, TimerCount, TimerFilter, TimerKey, TimerRow};
 use serde::Deserialize;
@@ -15,25 +15,27 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::reply::{Result, ok};
-use super::schedule::filled;
+use super::schedule::already_started;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::Query;
-use crate::page;
-use crate::problem::{Problem, Reason};
-use crate::wire::{Bucket, Due, Forecast, Lasting, Moment, Status};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{
+    DurationParam, Forecast, ForecastBucket, InstanceStatus, InstantParam, UpcomingEvent,
+};
 
-/// Entries of one page, unless asked otherwise and at most.
-const ENTRIES: usize = 1_000;
+/// Maximum and default number of entries of a page.
+const MAX_ENTRIES: usize = 1_000;
 
-/// Timers and schedules that are read at a time.
-const STRIDE: usize = 1_000;
+/// Rows read from the store at a time.
+const SCAN_PAGE_ROWS: usize = 1_000;
 
-/// Parts that a window may be counted in.
-const PARTS: u64 = 100_000;
+/// Maximum number of buckets.
+const MAX_BUCKETS: u64 = 100_000;
 
-/// The window when none is named.
+/// The default length of the window.
 const DAY_MS: i64 = 86_400_000;
 
 pub(super) fn routes() -> Routes {
@@ -44,29 +46,29 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ForecastQuery {
-    /// Where the window begins: an instant, or a duration from now on; now when not given.
+    /// Start of the window: an instant, or a duration from now; now by default.
     #[serde(default)]
     from: Option<String>,
-    /// Where it ends; a day after its beginning when not given.
+    /// End of the window; a day after its start by default.
     #[serde(default)]
     #[param(example = "P7D")]
     to: Option<String>,
-    /// Count in parts of this length, 100,000 at most.
+    /// Count per bucket of this length; at most 100,000 buckets.
     #[serde(default)]
     #[param(example = "PT1H")]
     bucket: Option<String>,
-    /// Of the definition of this name, or started by a schedule of it.
+    /// Only timers of this definition, and schedules that start it.
     #[serde(default)]
     definition: Option<String>,
-    /// How many entries at most: 1,000 when not given, and no more than that.
+    /// Maximum number of entries: 1,000 by default and at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// The window that is looked at, and of what.
+/// The time window and its filter.
 struct Window {
     now: Timestamp,
     from: Timestamp,
@@ -78,30 +80,31 @@ struct Window {
     schedules: Vec<DefinitionId>,
 }
 
-/// Everything that will fire in a window: timers, deadlines, and schedules expanded.
+/// Returns everything that will fire in a time window: timers, deadlines and schedule occurrences.
 #[utoipa::path(
-    get, path = "/forecast", operation_id = "forecast", tag = "time", params(ForecastQuery),
-    responses((status = 200, description = "What will fire", body = Forecast))
+    get, path = "/forecast", operation_id = "getForecast", tag = "time", params(ForecastQuery),
+    responses((status = 200, description = "The forecast", body = Forecast))
 )]
 async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Result<Forecast> {
     let now = app.kernel().now().engine;
-    let moment = |text: &String| Moment::parse(text).and_then(|moment| moment.from(now));
+    let moment = |text: &String| InstantParam::parse(text).and_then(|moment| moment.from(now));
     let from = query.from.as_ref().map(moment).transpose()?.unwrap_or(now);
     let to = query.to.as_ref().map(moment).transpose()?;
     let to = to.unwrap_or_else(|| from.saturating_add_millis(DAY_MS));
     if to < from {
-        return Err(Problem::new(Reason::InvalidQuery, "the window ends before it begins"));
+        return Err(Problem::new(ProblemCode::InvalidQuery, "the window ends before it begins"));
     }
-    let mut buckets = query.bucket.as_deref().map(|text| parts(text, from, to)).transpose()?;
-    let limit = query.limit.map_or(Ok(ENTRIES), |asked| page::limit(Some(asked)))?;
-    let after = page::read_cursor(query.cursor.as_deref(), read_cursor)?;
+    let mut buckets =
+        query.bucket.as_deref().map(|text| parse_buckets(text, from, to)).transpose()?;
+    let limit = query.limit.map_or(Ok(MAX_ENTRIES), |asked| pagination::limit(Some(asked)))?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), read_cursor)?;
     let versions = match &query.definition {
-        Some(name) => app.catalog().ids(Some(name.clone()), None).await?,
+        Some(name) => app.definitions().find_ids(Some(name.clone()), None).await?,
         None => Vec::new(),
     };
-    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     let window = Window { now, from, to, definition: query.definition, versions, schedules };
-    let mut entries = Entries::new(from, to, after, limit);
+    let mut entries = ForecastEntries::new(from, to, after, limit);
     add_timers(&app, &window, after, limit, &mut entries).await?;
     if let Some((bucket_ms, buckets)) = &mut buckets {
         count_timers(&app, &window, *bucket_ms, buckets).await?;
@@ -112,29 +115,30 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     let next_cursor = entries.last().filter(|_| truncated).map(|(key, _)| write_cursor(*key));
     let mut items = Vec::with_capacity(entries.len());
     for (key, entry) in entries {
-        items.push(shown(&app, key, entry).await?);
+        items.push(to_event(&app, key, entry).await?);
     }
     let counted = counts.map(|counts| {
-        counts.finish().into_iter().map(|(at, count)| Bucket { at, count }).collect()
+        counts.finish().into_iter().map(|(at, count)| ForecastBucket { at, count }).collect()
     });
     ok(Forecast { from, to, items, buckets: counted, truncated, next_cursor })
 }
 
-/// The length of the parts that somebody asked for, and the parts. It is never changed silently.
-fn parts(
+/// Parses the bucket length. A length that gives too many buckets is an error, never adjusted.
+fn parse_buckets(
     text: &str,
     from: Timestamp,
     to: Timestamp,
 ) -> std::result::Result<(i64, Buckets), Problem> {
-    let bucket_ms = Lasting::parse(text)?.millis_from(from)?;
+    let bucket_ms = DurationParam::parse(text)?.millis_from(from)?;
     let bucket_ms = i64::try_from(bucket_ms).unwrap_or(i64::MAX);
     if bucket_ms == 0 {
-        return Err(Problem::new(Reason::InvalidQuery, "`bucket` is longer than zero"));
+        return Err(Problem::new(ProblemCode::InvalidQuery, "`bucket` must be longer than zero"));
     }
     let parts = Buckets::parts(from, to, bucket_ms);
-    if parts > PARTS {
-        let text = format!("the window has {parts} parts of {text}, at most {PARTS} are counted");
-        return Err(Problem::new(Reason::InvalidQuery, text));
+    if parts > MAX_BUCKETS {
+        let text =
+            format!("the window has {parts} buckets of {text}; the maximum is {MAX_BUCKETS}");
+        return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
     Ok((bucket_ms, Buckets::new(from, to, bucket_ms)))
 }
@@ -145,9 +149,9 @@ async fn add_timers(
     window: &Window,
     after: Option<DueKey>,
     limit: usize,
-    entries: &mut Entries,
+    entries: &mut ForecastEntries,
 ) -> std::result::Result<(), Problem> {
-    if window.is_nobody() {
+    if window.matches_nothing() {
         return Ok(());
     }
     let filter = TimerFilter {
@@ -163,7 +167,8 @@ async fn add_timers(
     });
     let mut found = 0;
     loop {
-        let rows = app.store().timers(filter.clone(), Page { after, limit: STRIDE }).await?;
+        let rows =
+            app.store().timers(filter.clone(), Page { after, limit: SCAN_PAGE_ROWS }).await?;
         let is_wanted =
             |row: &&TimerRow| !row.frozen && !window.schedules.contains(&row.definition);
         for row in rows.iter().filter(is_wanted) {
@@ -172,7 +177,7 @@ async fn add_timers(
         }
         after = rows.last().map(TimerRow::key);
         // Frozen ones come last.
-        let is_end = rows.len() < STRIDE || after.is_some_and(|key| key.frozen);
+        let is_end = rows.len() < SCAN_PAGE_ROWS || after.is_some_and(|key| key.frozen);
         if is_end || found > limit {
             return Ok(());
         }
@@ -193,7 +198,7 @@ async fn count_timers(
     bucket_ms: i64,
     buckets: &mut Buckets,
 ) -> std::result::Result<(), Problem> {
-    if window.is_nobody() {
+    if window.matches_nothing() {
         return Ok(());
     }
     let others = window.definition.is_none();
@@ -210,23 +215,24 @@ async fn count_timers(
 async fn add_schedules(
     app: &App,
     window: &Window,
-    entries: &mut Entries,
+    entries: &mut ForecastEntries,
     mut buckets: Option<&mut Buckets>,
 ) -> std::result::Result<(), Problem> {
     let filter = InstanceFilter {
         definitions: window.schedules.clone(),
-        phases: Status::Running.phases().to_vec(),
+        phases: InstanceStatus::Running.phases().to_vec(),
         ..InstanceFilter::default()
     };
     let mut after: Option<InstanceId> = None;
     while !window.schedules.is_empty() {
-        let rows = app.store().instances(filter.clone(), Page { after, limit: STRIDE }).await?;
+        let rows =
+            app.store().instances(filter.clone(), Page { after, limit: SCAN_PAGE_ROWS }).await?;
         for row in &rows {
             let Some(view) = ScheduleView::of_instance(row) else { continue };
             if window.definition.as_ref().is_some_and(|name| view.spec.definition != *name) {
                 continue;
             }
-            let filled = filled(app, row.id, &view).await?;
+            let filled = already_started(app, row.id, &view).await?;
             let outlook = Outlook::new(&view, window.now, &filled, app.kernel().limits());
             entries.add_schedule(row.id, &outlook, &view.spec.definition);
             if let Some(buckets) = &mut buckets {
@@ -234,7 +240,7 @@ async fn add_schedules(
             }
         }
         after = rows.last().map(|row| row.id);
-        if rows.len() < STRIDE {
+        if rows.len() < SCAN_PAGE_ROWS {
             break;
         }
     }
@@ -242,34 +248,40 @@ async fn add_schedules(
 }
 
 impl Window {
-    /// Whether the definition it is about has no version.
-    fn is_nobody(&self) -> bool {
+    /// Whether the definition filter matches no definition.
+    fn matches_nothing(&self) -> bool {
         self.definition.is_some() && self.versions.is_empty()
     }
 }
 
-async fn shown(app: &App, key: DueKey, entry: Entry) -> std::result::Result<Due, Problem> {
+async fn to_event(
+    app: &App,
+    key: DueKey,
+    entry: DueEntry,
+) -> std::result::Result<UpcomingEvent, Problem> {
     let at = key.at;
     Ok(match (key.of, entry) {
-        (DueOf::Occurrence(schedule, scheduled_at), Entry::Occurrence { definition }) => Due {
-            at,
-            kind: "occurrence",
-            id: schedule.to_string(),
-            instance_id: None,
-            definition,
-            element: None,
-            scheduled_at: Some(scheduled_at).filter(|scheduled_at| *scheduled_at != at),
-        },
-        (DueOf::Timer(id), Entry::Timer { kind, definition, element }) => Due {
+        (DueOf::Occurrence(schedule, scheduled_at), DueEntry::Occurrence { definition }) => {
+            UpcomingEvent {
+                at,
+                kind: "occurrence",
+                id: schedule.to_string(),
+                instance_id: None,
+                definition,
+                element: None,
+                scheduled_at: Some(scheduled_at).filter(|scheduled_at| *scheduled_at != at),
+            }
+        }
+        (DueOf::Timer(id), DueEntry::Timer { kind, definition, element }) => UpcomingEvent {
             at,
             kind: kind.name(),
             id: id.to_string(),
             instance_id: Some(id.0.instance.to_string()),
-            definition: app.catalog().get(definition).await?.name.clone(),
+            definition: app.definitions().get(definition).await?.name.clone(),
             element: Some(element),
             scheduled_at: None,
         },
-        _ => return Err(Problem::new(Reason::Internal, "an entry of a forecast is mixed up")),
+        _ => return Err(Problem::new(ProblemCode::Internal, "inconsistent entry of a forecast")),
     })
 }
 

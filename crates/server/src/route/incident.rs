@@ -1,4 +1,4 @@
-//! `/incidents`: what needs a person.
+//! `/incidents`: lists, retries and resolves incidents.
 
 use axum::extract::State;
 use meantime_core::IncidentId;
@@ -7,14 +7,15 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use super::reason::ReasonQuery;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
-use crate::wire::{Done, Incident, Page, Resolution};
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
+use crate::wire::{Incident, IncidentResolution, OperationResult, Page};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -27,20 +28,20 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Of this instance.
+    /// Only incidents of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Open incidents, oldest first.
+/// Lists open incidents, oldest first.
 #[utoipa::path(
-    get, path = "/incidents", operation_id = "list_incidents", tag = "incidents", params(ListQuery),
+    get, path = "/incidents", operation_id = "listIncidents", tag = "incidents", params(ListQuery),
     responses((status = 200, description = "Incidents", body = Page<Incident>))
 )]
 async fn list(
@@ -48,60 +49,51 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Incident>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<IncidentId> = page::cursor(query.cursor.as_deref())?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<IncidentId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
-    let rows = app.store().incidents(instance, page::ask(after, limit)).await?;
+    let rows = app.store().incidents(instance, pagination::store_page(after, limit)).await?;
     let of = rows.iter().take(limit).map(|row| row.instance).collect();
-    audit::read_of(&app, &caller, "list_incidents", of).await;
-    ok(page::page(rows, limit, |row| row.id.to_string()))
+    audit::log_guarded_reads_of(&app, &caller, "listIncidents", of).await;
+    ok(pagination::to_page(rows, limit, |row| row.id.to_string()))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-/// Tries what the incident stopped once more, with current variables and fresh attempts.
+/// Retries what the incident stopped, with current variables and fresh attempts.
 #[utoipa::path(
-    post, path = "/incidents/{id}/retry", operation_id = "retry_incident", tag = "incidents",
+    post, path = "/incidents/{id}/retry", operation_id = "retryIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    responses((status = 200, description = "Tried", body = Done))
+    responses((status = 200, description = "Retried", body = OperationResult))
 )]
 async fn retry(
     State(app): State<App>,
     caller: Caller,
-    Id(incident): Id<IncidentId>,
+    PathId(incident): PathId<IncidentId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
-    let by = caller.by(query.reason);
+) -> Result<OperationResult> {
+    let by = caller.audit_info(query.reason);
     app.kernel().call(Command::RetryIncident { incident, audit: by }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
-/// Completes what the incident stopped with variables; without them it is tried once more.
+/// Completes what the incident stopped with variables; without variables it is retried.
 #[utoipa::path(
-    post, path = "/incidents/{id}/resolve", operation_id = "resolve_incident", tag = "incidents",
+    post, path = "/incidents/{id}/resolve", operation_id = "resolveIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    request_body = Option<Resolution>,
-    responses((status = 200, description = "Ended, or tried again", body = Done))
+    request_body = Option<IncidentResolution>,
+    responses((status = 200, description = "Completed or retried", body = OperationResult))
 )]
 async fn resolve(
     State(app): State<App>,
     caller: Caller,
-    Id(incident): Id<IncidentId>,
+    PathId(incident): PathId<IncidentId>,
     Query(query): Query<ReasonQuery>,
-    Body(body): Body<Resolution>,
-) -> Result<Done> {
-    let by = caller.by(query.reason);
+    JsonBody(body): JsonBody<IncidentResolution>,
+) -> Result<OperationResult> {
+    let by = caller.audit_info(query.reason);
     let command = match body.variables {
         Some(variables) => Command::ResolveIncident { incident, variables, audit: by },
         None => Command::RetryIncident { incident, audit: by },
     };
     app.kernel().call(command).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

@@ -1,4 +1,4 @@
-//! `/instances`: start, look at, signal, correct, cancel.
+//! `/instances`: starts, shows, signals, corrects and cancels instances.
 
 use std::time::Duration;
 
@@ -11,15 +11,19 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result, ok};
+use super::reason::ReasonQuery;
+use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use super::{instance_history, instance_list, instance_scope};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Name, Payload, Query};
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
-use crate::wire::{Because, Done, Instance, InstanceResult, Lasting, Moment, NewInstance};
+use crate::concurrency::RequestPermit;
+use crate::extract::{JsonBody, PathId, PathParams, Query, RawJson};
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{
+    DurationParam, Instance, InstanceResult, InstantParam, NewInstance, OperationResult,
+    OperatorReason,
+};
 use crate::{audit, show};
 
 pub(super) fn routes() -> Routes {
@@ -45,29 +49,29 @@ struct StartQuery {
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT10S")]
     wait: Option<String>,
-    /// What to wait for: `end` is the end only, whatever the instance needs from outside.
+    /// What to wait for; `end` waits for the end only. Needs `wait`.
     #[serde(default, rename = "for")]
     #[param(inline)]
-    until: Option<Until>,
+    until: Option<WaitTarget>,
 }
 
-/// What a start waits for.
+/// What `wait` waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum Until {
+enum WaitTarget {
     /// The end, or the first place that needs something from outside.
     Rest,
-    /// The end.
+    /// The end only.
     End,
 }
 
 /// Starts an instance.
 #[utoipa::path(
-    post, path = "/instances", operation_id = "start", tag = "instances",
+    post, path = "/instances", operation_id = "startInstance", tag = "instances",
     params(
         StartQuery,
         ("Idempotency-Key" = Option<String>, Header,
-            description = "Makes a repetition harmless: it answers with the instance of the first"),
+            description = "Makes retries safe: a repeated request returns the instance of the first one"),
     ),
     request_body = NewInstance,
     responses((status = 201, description = "The instance", body = Instance))
@@ -75,78 +79,79 @@ enum Until {
 async fn start(
     State(app): State<App>,
     Query(query): Query<StartQuery>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Body(new): Body<NewInstance>,
+    JsonBody(new): JsonBody<NewInstance>,
 ) -> Result<Instance> {
     let now = app.kernel().now().engine;
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.wait.into())?;
+    let limit = wait_limit(&app, query.wait.as_deref(), app.settings().http.max_wait.into())?;
     if limit.is_none() && query.until.is_some() {
-        let text = "`for` says what to wait for, and goes with `wait`: `?wait=PT10S&for=end`";
-        return Err(Problem::new(Reason::InvalidQuery, text));
+        let text = "`for` needs `wait`, as in `?wait=PT10S&for=end`";
+        return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
-    let for_end = query.until == Some(Until::End);
+    let for_end = query.until == Some(WaitTarget::End);
     let command = StartCommand {
         definition: new.definition,
         version: new.version,
         input: new.input.clone(),
         key: new.key,
         deadline_at: new.deadline.as_ref().map(|deadline| deadline.from(now)).transpose()?,
-        deadline_after: new.deadline.as_ref().and_then(Moment::duration),
+        deadline_after: new.deadline.as_ref().and_then(InstantParam::duration),
         tags: new.tags,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
     };
     let begun = app.kernel().now().real;
-    let reply = call(&app, &place, command, limit, for_end).await?;
+    let reply = start_and_wait(&app, &permit, command, limit, for_end).await?;
     let Reply::Started { instance, repeated, row } = reply else {
-        return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if let Some(limit) = limit.filter(|_| repeated && for_end) {
-        // The first request may still be waiting for the same instance.
+        // A repeated start returns at once, because the instance exists; it still has to wait for
+        // the end, for what is left of its limit.
         let passed = app.kernel().now().real.saturating_since(begun);
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
-        await_end(&app, &place, instance, limit.saturating_sub(passed)).await?;
+        await_end(&app, &permit, instance, limit.saturating_sub(passed)).await?;
     }
     let input = Some(new.input).filter(|_| !repeated);
     let shown = match row {
         Some(row) => show::instance(&app, &row, input).await?,
         None => show::instance(&app, &find(&app, instance).await?, input).await?,
     };
-    Ok(Answer(StatusCode::CREATED, shown))
+    Ok(JsonResponse(StatusCode::CREATED, shown))
 }
 
-/// How long a request waits at most, in real time.
-fn patience(
+/// The longest wait of a request, in real time.
+fn wait_limit(
     app: &App,
     wait: Option<&str>,
     longest: Duration,
 ) -> std::result::Result<Option<Duration>, Problem> {
-    let wait = wait.map(Lasting::parse).transpose()?;
+    let wait = wait.map(DurationParam::parse).transpose()?;
     let millis = wait.map(|wait| wait.millis_from(app.kernel().now().engine)).transpose()?;
     Ok(millis.map(|millis| Duration::from_millis(millis).min(longest)))
 }
 
-/// Comes back when an instance has ended, when the limit is over, or when the server stops.
+/// Completes when the instance has ended, after the limit, or when the server stops.
 async fn await_end(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     instance: InstanceId,
     limit: Duration,
 ) -> std::result::Result<(), Problem> {
-    let patience = app.patience(limit);
+    let patience = app.timeout_or_drain(limit);
     let ended = app.kernel().call_until(Command::Await { instance }, Wait::Ended, patience);
-    match place.while_waiting(ended).await? {
-        // A copy that may not act yet ends nothing.
+    match permit.release_while(ended).await? {
+        // A paused engine ends nothing; the caller gets the current status.
         Ok(_) | Err(Error::Paused) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Does a start; whoever waits waits until the limit, or until the server stops.
-async fn call(
+/// Starts an instance and waits for it, up to the limit or until the server stops.
+async fn start_and_wait(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     start: StartCommand,
     limit: Option<Duration>,
     for_end: bool,
@@ -155,10 +160,10 @@ async fn call(
         let for_ever = std::future::pending();
         return Ok(app.kernel().start_until(start, Wait::Quiet, for_ever).await?);
     };
-    let patience = app.patience(limit);
+    let patience = app.timeout_or_drain(limit);
     let wait = if for_end { Wait::Ended } else { Wait::Idle };
     let settled = app.kernel().start_until(start, wait, patience);
-    Ok(place.while_waiting(settled).await??)
+    Ok(permit.release_while(settled).await??)
 }
 
 pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
@@ -166,27 +171,31 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option
     match value.to_str() {
         Ok(key) if !key.is_empty() => Ok(Some(key.to_owned())),
         _ => {
-            let text = "Idempotency-Key is a text of visible ASCII characters";
-            Err(Problem::new(Reason::InvalidBody, text))
+            let text = "Idempotency-Key must be visible ASCII characters";
+            Err(Problem::new(ProblemCode::InvalidBody, text))
         }
     }
 }
 
-/// The row of an instance that must be there.
+/// The row of an instance; a problem if it does not exist.
 pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<InstanceRow, Problem> {
     let row = app.store().instance(id).await?;
     row.ok_or_else(|| Error::UnknownInstance(id).into())
 }
 
-/// An instance with its data.
+/// Returns an instance with its data.
 #[utoipa::path(
-    get, path = "/instances/{id}", operation_id = "get_instance", tag = "instances",
+    get, path = "/instances/{id}", operation_id = "getInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = Instance))
 )]
-async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> Result<Instance> {
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    PathId(id): PathId<InstanceId>,
+) -> Result<Instance> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "get_instance", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "getInstance", vec![(id, row.definition)]).await;
     ok(show::instance(&app, &row, None).await?)
 }
 
@@ -194,51 +203,42 @@ async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> 
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ResultQuery {
-    /// How long to wait for the end; a minute at most.
+    /// How long to wait for the end; at most a minute.
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT30S")]
     wait: Option<String>,
 }
 
-/// How an instance ended; waits for that, if asked to.
+/// Returns the result of an instance; `wait` waits for its end.
 #[utoipa::path(
-    get, path = "/instances/{id}/result", operation_id = "get_result", tag = "instances",
+    get, path = "/instances/{id}/result", operation_id = "getInstanceResult", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ResultQuery),
     responses(
-        (status = 200, description = "It has ended", body = InstanceResult),
-        (status = 202, description = "It goes on", body = InstanceResult),
+        (status = 200, description = "The instance has ended", body = InstanceResult),
+        (status = 202, description = "The instance is still running", body = InstanceResult),
     )
 )]
 async fn result(
     State(app): State<App>,
     caller: Caller,
-    place: Place,
-    Id(id): Id<InstanceId>,
+    permit: RequestPermit,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ResultQuery>,
 ) -> Result<InstanceResult> {
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.claim_wait.into())?;
-    let mut row = show::whole(find(&app, id).await?)?;
+    let limit = wait_limit(&app, query.wait.as_deref(), app.settings().http.max_claim_wait.into())?;
+    let mut row = show::require_undamaged(find(&app, id).await?)?;
     if let Some(limit) = limit.filter(|_| !row.phase.is_ended()) {
-        await_end(&app, &place, id, limit).await?;
-        row = show::whole(find(&app, id).await?)?;
+        await_end(&app, &permit, id, limit).await?;
+        row = show::require_undamaged(find(&app, id).await?)?;
     }
-    audit::read(&app, &caller, "get_result", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "getInstanceResult", vec![(id, row.definition)]).await;
     let status = if row.phase.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    Ok(Answer(status, InstanceResult::of(&row)))
+    Ok(JsonResponse(status, InstanceResult::of(&row)))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    pub(super) reason: Option<String>,
-}
-
-/// Corrects variables; recorded.
+/// Sets variables of the root scope; recorded in the history.
 #[utoipa::path(
-    patch, path = "/instances/{id}/variables", operation_id = "set_variables", tag = "instances",
+    patch, path = "/instances/{id}/variables", operation_id = "setInstanceVariables", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ReasonQuery),
     request_body(content = serde_json::Value, description = "An object of new values"),
     responses((status = 200, description = "The instance", body = Instance))
@@ -246,51 +246,52 @@ pub(super) struct ReasonQuery {
 async fn set_variables(
     State(app): State<App>,
     caller: Caller,
-    Id(instance): Id<InstanceId>,
+    PathId(instance): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
-    Payload(values): Payload,
+    RawJson(values): RawJson,
 ) -> Result<Instance> {
-    let by = caller.by(query.reason);
+    let by = caller.audit_info(query.reason);
     app.kernel().call(Command::SetVariables { instance, values, scope: None, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
 }
 
-/// Ends an instance. Cancelling what is over changes nothing.
+/// Cancels an instance. Idempotent: an instance that has ended stays as it is.
 #[utoipa::path(
-    post, path = "/instances/{id}/cancel", operation_id = "cancel", tag = "instances",
+    post, path = "/instances/{id}/cancel", operation_id = "cancelInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
-    request_body = Option<Because>,
+    request_body = Option<OperatorReason>,
     responses((status = 200, description = "The instance", body = Instance))
 )]
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Id(instance): Id<InstanceId>,
-    Body(body): Body<Because>,
+    PathId(instance): PathId<InstanceId>,
+    JsonBody(body): JsonBody<OperatorReason>,
 ) -> Result<Instance> {
-    let by = caller.by(body.reason);
+    let by = caller.audit_info(body.reason);
     app.kernel().call(Command::Cancel { instance, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
 }
 
-/// Sends a signal to an instance. Signals that nobody waits for yet are kept in order.
+/// Sends a signal to an instance. Signals that the instance does not wait for yet are buffered in
+/// order.
 #[utoipa::path(
-    post, path = "/instances/{id}/signals/{name}", operation_id = "signal", tag = "instances",
+    post, path = "/instances/{id}/signals/{name}", operation_id = "signalInstance", tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
         ("name" = String, Path, description = "The signal"),
     ),
-    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Fetched, or kept", body = Done))
+    request_body(content = Option<serde_json::Value>, description = "The payload; an empty body is null"),
+    responses((status = 202, description = "Delivered or buffered", body = OperationResult))
 )]
 async fn signal(
     State(app): State<App>,
-    Name((id, name)): Name<(String, String)>,
-    Payload(payload): Payload,
-) -> Result<Done> {
-    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
+    PathParams((id, name)): PathParams<(String, String)>,
+    RawJson(payload): RawJson,
+) -> Result<OperationResult> {
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
     app.kernel().call(Command::Signal { instance, name, payload }).await?;
-    Ok(Answer(StatusCode::ACCEPTED, Done {}))
+    Ok(JsonResponse(StatusCode::ACCEPTED, OperationResult {}))
 }

@@ -1,4 +1,4 @@
-//! `/instances/{id}/history` and `/timeline`: what happened, and what will.
+//! `/instances/{id}/history` and `/timeline`: past events, and armed timers.
 
 use axum::extract::State;
 use meantime_core::{InstanceId, TimerId};
@@ -11,80 +11,83 @@ use super::reply::{Result, ok};
 use crate::app::App;
 use crate::audit;
 use crate::auth::Caller;
-use crate::extract::{Id, Query};
-use crate::page;
+use crate::extract::{PathId, Query};
+use crate::pagination;
 use crate::problem::Problem;
-use crate::wire::{Entry, Page, entries};
+use crate::wire::{HistoryEvent, Page, history_events};
 
-/// Rows of one instance that a request walks over: more than are kept of any.
-const WALK: usize = 20_000;
+/// Maximum number of history rows that a request reads; compaction keeps fewer for any instance.
+const MAX_HISTORY_ROWS: usize = 20_000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HistoryQuery {
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// What happened to an instance, oldest first.
+/// Returns the history of an instance, oldest event first.
 #[utoipa::path(
-    get, path = "/instances/{id}/history", operation_id = "history", tag = "instances",
+    get, path = "/instances/{id}/history", operation_id = "getInstanceHistory", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened", body = Page<Entry>))
+    responses((status = 200, description = "History events", body = Page<HistoryEvent>))
 )]
 pub(super) async fn history(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
-) -> Result<Page<Entry>> {
+) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "history", vec![(id, row.definition)]).await;
-    ok(past(&app, &row, &query).await?)
+    audit::log_guarded_read(&app, &caller, "getInstanceHistory", vec![(id, row.definition)]).await;
+    ok(past_events(&app, &row, &query).await?)
 }
 
-/// What happened to an instance and what will, if nothing is changed.
+/// Returns the history of an instance, followed by what its armed timers will do.
 #[utoipa::path(
-    get, path = "/instances/{id}/timeline", operation_id = "timeline", tag = "instances",
+    get, path = "/instances/{id}/timeline", operation_id = "getInstanceTimeline", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened and will", body = Page<Entry>))
+    responses((status = 200, description = "Past and upcoming events", body = Page<HistoryEvent>))
 )]
 pub(super) async fn timeline(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
-) -> Result<Page<Entry>> {
+) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "timeline", vec![(id, row.definition)]).await;
-    let mut page = past(&app, &row, &query).await?;
+    audit::log_guarded_read(&app, &caller, "getInstanceTimeline", vec![(id, row.definition)]).await;
+    let mut page = past_events(&app, &row, &query).await?;
     if page.next_cursor.is_none() {
-        page.items.extend(future(&app, &row).await?);
+        page.items.extend(upcoming_events(&app, &row).await?);
     }
     ok(page)
 }
 
 /// A page of the past. Its cursor is the place of the last entry: row and number within the row.
-async fn past(
+async fn past_events(
     app: &App,
     row: &InstanceRow,
     query: &HistoryQuery,
-) -> std::result::Result<Page<Entry>, Problem> {
-    let limit = page::limit(query.limit)?;
-    let after = page::read_cursor(query.cursor.as_deref(), |text| {
+) -> std::result::Result<Page<HistoryEvent>, Problem> {
+    let limit = pagination::limit(query.limit)?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), |text| {
         let (seq, number) = text.split_once('.')?;
         Some((seq.parse::<u64>().ok()?, number.parse::<usize>().ok()?))
     })?;
-    let mut rows = app.store().history(row.last_history, WALK).await?;
+    let mut rows = app.store().history(row.last_history, MAX_HISTORY_ROWS).await?;
     rows.reverse();
     let numbered = |row: &HistoryRow| {
         let seq = row.seq;
-        entries(row).into_iter().enumerate().map(move |(number, entry)| ((seq, number), entry))
+        history_events(row)
+            .into_iter()
+            .enumerate()
+            .map(move |(number, entry)| ((seq, number), entry))
     };
     let all = rows.iter().flat_map(numbered);
     let mut shown: Vec<_> =
@@ -96,15 +99,23 @@ async fn past(
     Ok(Page { items: shown.into_iter().map(|(_, entry)| entry).collect(), next_cursor })
 }
 
-/// What is armed, in due order.
-async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<Entry>, Problem> {
+/// The armed timers as upcoming events, in due order.
+async fn upcoming_events(
+    app: &App,
+    row: &InstanceRow,
+) -> std::result::Result<Vec<HistoryEvent>, Problem> {
     let mut entries = Vec::new();
     for (key, open) in row.open.timers.iter().filter(|(_, open)| !open.frozen) {
         let id = TimerId(key.of(row.id));
         let armed = app.store().timer(open.row_key(id.0)).await?;
         let element = armed.map(|timer| timer.element).unwrap_or_default();
-        entries.push(Entry::upcoming(open.due_at, open.kind.name(), id.to_string(), element));
+        entries.push(HistoryEvent::upcoming(
+            open.due_at,
+            open.kind.name(),
+            id.to_string(),
+            element,
+        ));
     }
-    entries.sort_by_key(Entry::at);
+    entries.sort_by_key(HistoryEvent::at);
     Ok(entries)
 }

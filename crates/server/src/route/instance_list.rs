@@ -11,111 +11,111 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
-use crate::wire::{Page, Status, Summary, WaitingKind};
-use crate::{audit, page, show};
+use crate::wire::{InstanceStatus, InstanceSummary, Page, WaitingKind};
+use crate::{audit, pagination, show};
 
-/// Instances that one request looks at when it filters by what they wait for, which no index has.
-/// A page may then be short and still have one after it.
-const LOOKED_AT: usize = 10_000;
+/// Maximum number of instances that one request scans when it filters by `waitingFor`, which has no
+/// index. Such a page may be short although another page follows.
+const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// Instances read at a time while filtering.
-const PORTION: usize = 500;
+/// Rows read from the store at a time while filtering.
+const SCAN_PAGE_ROWS: usize = 500;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
-    /// Of the definition of this name, in any version.
+    /// Only instances of this definition, in any version.
     #[serde(default)]
     definition: Option<String>,
-    /// Of this notation.
+    /// Only of this notation.
     #[serde(default)]
     notation: Option<String>,
-    /// In this status.
+    /// Only in this status.
     #[serde(default)]
     #[param(inline)]
-    status: Option<Status>,
-    /// With this business key.
+    status: Option<InstanceStatus>,
+    /// Only with this business key.
     #[serde(default)]
     key: Option<String>,
-    /// With this tag.
+    /// Only with this tag.
     #[serde(default)]
     tag: Option<String>,
-    /// Started at or after this instant.
+    /// Only started at or after this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     started_after: Option<Timestamp>,
-    /// Started before this instant.
+    /// Only started before this instant.
     #[serde(default)]
     #[param(value_type = Option<String>, format = DateTime)]
     started_before: Option<Timestamp>,
-    /// That wait for something of this kind.
+    /// Only instances with a wait of this kind.
     #[serde(default)]
     #[param(inline)]
     waiting_for: Option<WaitingKind>,
-    /// With an open incident, or without one.
+    /// Only with (true) or without (false) an open incident.
     #[serde(default)]
     has_incident: Option<bool>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Instances, newest first.
+/// Lists instances, newest first.
 #[utoipa::path(
-    get, path = "/instances", operation_id = "list_instances", tag = "instances", params(ListQuery),
-    responses((status = 200, description = "Instances", body = Page<Summary>))
+    get, path = "/instances", operation_id = "listInstances", tag = "instances", params(ListQuery),
+    responses((status = 200, description = "Instances", body = Page<InstanceSummary>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Page<Summary>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
-    let Some(filter) = filter(&app, &query).await? else {
+) -> Result<Page<InstanceSummary>> {
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<InstanceId> = pagination::parse_cursor(query.cursor.as_deref())?;
+    let Some(filter) = store_filter(&app, &query).await? else {
         return ok(Page { items: Vec::new(), next_cursor: None });
     };
     match query.waiting_for {
         Some(kind) => {
-            let page = waiting(&app, filter, kind, after, limit).await?;
+            let page = list_waiting(&app, filter, kind, after, limit).await?;
             let ids = page.items.iter().filter_map(|item| item.id.parse().ok()).collect();
-            audit::read_of(&app, &caller, "list_instances", ids).await;
+            audit::log_guarded_reads_of(&app, &caller, "listInstances", ids).await;
             ok(page)
         }
         None => {
-            let rows = app.store().instances(filter, page::ask(after, limit)).await?;
+            let rows = app.store().instances(filter, pagination::store_page(after, limit)).await?;
             let mut items = Vec::with_capacity(rows.len().min(limit));
             for row in rows.iter().take(limit) {
                 items.push(show::summary(&app, row).await?);
             }
             let shown = rows.iter().take(limit).map(|row| (row.id, row.definition)).collect();
-            audit::read(&app, &caller, "list_instances", shown).await;
+            audit::log_guarded_read(&app, &caller, "listInstances", shown).await;
             let next = rows.get(limit).and_then(|_| rows.get(limit - 1));
             ok(Page { items, next_cursor: next.map(|row| row.id.to_string()) })
         }
     }
 }
 
-/// What the store is asked for; none when nothing can match.
-async fn filter(
+/// The filter for the store; none if nothing can match.
+async fn store_filter(
     app: &App,
     query: &ListQuery,
 ) -> std::result::Result<Option<InstanceFilter>, Problem> {
     let named = query.definition.is_some() || query.notation.is_some();
     let definitions = if named {
-        app.catalog().ids(query.definition.clone(), query.notation.as_deref()).await?
+        app.definitions().find_ids(query.definition.clone(), query.notation.as_deref()).await?
     } else {
         Vec::new()
     };
     if named && definitions.is_empty() {
         return Ok(None);
     }
-    // Schedules are instances too; they have a list of their own.
-    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    // Schedules are instances, too; `/schedules` lists them.
+    let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     Ok(Some(InstanceFilter {
         definitions,
         except: schedules,
@@ -128,23 +128,23 @@ async fn filter(
     }))
 }
 
-/// Instances that wait for something of a kind.
-async fn waiting(
+/// Lists instances with a wait of one kind by scanning.
+async fn list_waiting(
     app: &App,
     mut filter: InstanceFilter,
     kind: WaitingKind,
     mut after: Option<InstanceId>,
     limit: usize,
-) -> std::result::Result<Page<Summary>, Problem> {
+) -> std::result::Result<Page<InstanceSummary>, Problem> {
     if filter.phases.is_empty() {
-        filter.phases = Status::Running.phases().to_vec();
+        filter.phases = InstanceStatus::Running.phases().to_vec();
     }
     let mut items = Vec::new();
-    let mut looked_at = 0;
+    let mut scanned = 0;
     loop {
-        let portion = meantime_kernel::store::Page { after, limit: PORTION };
+        let portion = meantime_kernel::store::Page { after, limit: SCAN_PAGE_ROWS };
         let rows: Vec<InstanceRow> = app.store().instances(filter.clone(), portion).await?;
-        let is_last = rows.len() < PORTION;
+        let is_last = rows.len() < SCAN_PAGE_ROWS;
         for row in &rows {
             if items.len() == limit {
                 return Ok(Page { items, next_cursor: after.map(|id| id.to_string()) });
@@ -155,8 +155,8 @@ async fn waiting(
                 items.push(summary);
             }
         }
-        looked_at += rows.len();
-        if is_last || looked_at >= LOOKED_AT {
+        scanned += rows.len();
+        if is_last || scanned >= MAX_SCANNED_ROWS {
             let next_cursor = after.filter(|_| !is_last).map(|id| id.to_string());
             return Ok(Page { items, next_cursor });
         }

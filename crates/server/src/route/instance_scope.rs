@@ -1,60 +1,61 @@
-//! `/instances/{id}/scopes`: where variables live, to read and to correct them.
+//! `/instances/{id}/scopes`: reads and sets variables of scopes.
 
 use axum::extract::State;
 use meantime_core::InstanceId;
 use meantime_kernel::command::Command;
 
-use super::instance::{ReasonQuery, find};
+use super::instance::find;
+use super::reason::ReasonQuery;
 use super::reply::{Result, ok};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Id, Name, Payload, Query};
-use crate::problem::{Problem, Reason};
-use crate::wire::{Page, Scope};
+use crate::extract::{PathId, PathParams, Query, RawJson};
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{Page, VariableScope};
 use crate::{audit, show};
 
-/// The scopes of a running instance, outermost first, each with its own variables.
+/// Lists the scopes of a running instance, outermost first, each with its own variables.
 #[utoipa::path(
-    get, path = "/instances/{id}/scopes", operation_id = "list_scopes", tag = "instances",
+    get, path = "/instances/{id}/scopes", operation_id = "listInstanceScopes", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
-    responses((status = 200, description = "The scopes", body = Page<Scope>))
+    responses((status = 200, description = "The scopes", body = Page<VariableScope>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
-) -> Result<Page<Scope>> {
+    PathId(id): PathId<InstanceId>,
+) -> Result<Page<VariableScope>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "list_scopes", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "listInstanceScopes", vec![(id, row.definition)]).await;
     ok(Page { items: show::scopes(&app, &row).await?, next_cursor: None })
 }
 
-/// Corrects variables of one scope; recorded.
+/// Sets variables of one scope; recorded in the history.
 #[utoipa::path(
-    patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "set_scope_variables",
+    patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "setInstanceScopeVariables",
     tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
-        ("scope" = String, Path, description = "The scope, as the list of scopes names it"),
+        ("scope" = String, Path, description = "Id of the scope, from the list of scopes"),
         ReasonQuery,
     ),
     request_body(content = serde_json::Value, description = "An object of new values"),
-    responses((status = 200, description = "The scope", body = Scope))
+    responses((status = 200, description = "The scope", body = VariableScope))
 )]
 pub(super) async fn set_variables(
     State(app): State<App>,
     caller: Caller,
-    Name((id, scope)): Name<(String, String)>,
+    PathParams((id, scope)): PathParams<(String, String)>,
     Query(query): Query<ReasonQuery>,
-    Payload(values): Payload,
-) -> Result<Scope> {
-    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
-    let by = caller.by(query.reason);
+    RawJson(values): RawJson,
+) -> Result<VariableScope> {
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
+    let by = caller.audit_info(query.reason);
     let wanted = Some(scope.clone());
     app.kernel().call(Command::SetVariables { instance, values, scope: wanted, audit: by }).await?;
     let row = find(&app, instance).await?;
     let scopes = show::scopes(&app, &row).await?;
-    // It may have ended by what the correction brought about.
-    let gone = || Problem::new(Reason::UnknownScope, format!("the scope {scope:?} has ended"));
+    // The new variables may have ended the scope.
+    let gone = || Problem::new(ProblemCode::UnknownScope, format!("the scope {scope:?} has ended"));
     ok(scopes.into_iter().find(|it| it.id == scope).ok_or_else(gone)?)
 }

@@ -1,4 +1,4 @@
-//! `/journeys`: the surface that journeys have of their own, a view on the same instances.
+//! `/journeys`: the journey-specific API, a view of the same instances.
 
 use axum::body::Body as HttpBody;
 use axum::extract::{RawQuery, State};
@@ -15,10 +15,10 @@ use super::journey_list;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Id, Name, Payload};
-use crate::journey::{Inbound, Seen, find, latest, read};
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{PathId, PathParams, RawJson};
+use crate::journey::{InboundRequest, SurfaceInstance, find, latest, visible_request};
+use crate::problem::{Problem, ProblemCode};
 
 type Result<T> = std::result::Result<T, Problem>;
 
@@ -32,33 +32,33 @@ pub(super) fn routes() -> Routes {
         .add_public(Permission::Operate, routes!(cancel))
 }
 
-/// Starts a journey. The body is its first context.
+/// Starts a journey. The body is its initial context.
 #[utoipa::path(
-    post, path = "/journeys/{name}/start", operation_id = "start_journey", tag = "journeys",
+    post, path = "/journeys/{name}/start", operation_id = "startJourney", tag = "journeys",
     params(
         ("name" = String, Path, description = "The journey"),
         ("Idempotency-Key" = Option<String>, Header,
-            description = "Makes a repetition harmless: it answers with the instance of the first"),
+            description = "Makes retries safe: a repeated request returns the instance of the first one"),
     ),
     request_body(content = Option<serde_json::Value>, description = "An object"),
     responses(
-        (status = 200, description = "How it ended, or how it stands", body = serde_json::Value),
-        (status = 202, description = "Where to look (`startMode: async`)", body = serde_json::Value),
+        (status = 200, description = "The outcome, or the status", body = serde_json::Value),
+        (status = 202, description = "Where to poll for the status (`startMode: async`)", body = serde_json::Value),
     )
 )]
 async fn start(
     State(app): State<App>,
-    Name(name): Name<String>,
+    PathParams(name): PathParams<String>,
     RawQuery(query): RawQuery,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Payload(input): Payload,
+    RawJson(input): RawJson,
 ) -> Result<Response> {
     let named = latest(&app, &name, Kind::Journey).await?;
-    let definition = named.definition().ok_or_else(|| unreadable(&name))?;
-    let request = read(&app, &headers, query.as_deref());
+    let definition = named.definition().ok_or_else(|| unknown_definition(&name))?;
+    let request = visible_request(&app, &headers, query.as_deref());
     let bound = surface::start_request_bindings(definition, &request);
-    let lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let guard = app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
     let start = StartCommand {
         definition: name.clone(),
         input,
@@ -68,168 +68,179 @@ async fn start(
     };
     let is_sync = surface::start_mode(definition) == StartMode::Sync;
     let reply = if is_sync {
-        // It answers when the run needs time or somebody outside, or is over (JR4).
-        let patience = app.patience(app.settings().http.wait.into());
+        // Answers when the run is idle or has ended (JR4).
+        let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let settled = app.kernel().start_until(start, Wait::Idle, patience);
-        place.while_waiting(settled).await??
+        permit.release_while(settled).await??
     } else {
         app.kernel().start_until(start, Wait::Quiet, std::future::pending()).await?
     };
     let Reply::Started { instance, row, .. } = reply else {
-        return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if !is_sync {
-        // What the run does first is still done for this request (rule 31 refuses the rest).
+        // The first tasks of the run may still read this request, so it is kept for the longest
+        // wait (rule 31 rejects definitions that read it later).
         if surface::reads_inbound_request(definition) {
-            let patience = app.patience(app.settings().http.wait.into());
+            let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
             tokio::spawn(async move {
                 patience.await;
-                drop(lasting);
+                drop(guard);
             });
         }
         let body = surface::start_response(definition, &instance.to_string());
         return Ok(json(StatusCode::ACCEPTED, &body));
     }
-    let seen = match row {
-        Some(row) => Seen::new(&app, *row).await?,
+    let instance_view = match row {
+        Some(row) => SurfaceInstance::new(&app, *row).await?,
         None => find(&app, instance).await?,
     };
-    let (definition, instance) = seen.parts().ok_or_else(|| unreadable(&name))?;
+    let (definition, instance) =
+        instance_view.definition_and_instance().ok_or_else(|| unknown_definition(&name))?;
     let body = surface::outcome(definition, &instance);
     Ok(json(StatusCode::OK, &body.unwrap_or_else(|| surface::status(definition, &instance))))
 }
 
-/// Does a command and waits until the run needs time or somebody outside, or is over (JR4).
-async fn settled(
+/// Sends a command and waits until the run is idle or has ended (JR4).
+async fn call_until_idle(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     command: Command,
 ) -> Result<std::result::Result<Reply, Error>> {
-    let patience = app.patience(app.settings().http.wait.into());
-    place.while_waiting(app.kernel().call_until(command, Wait::Idle, patience)).await
+    let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
+    permit.release_while(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
-/// How a journey stands.
+/// Returns the status of a journey.
 #[utoipa::path(
-    get, path = "/journeys/{id}", operation_id = "journey_status", tag = "journeys",
+    get, path = "/journeys/{id}", operation_id = "getJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyStatus", body = serde_json::Value))
 )]
 async fn status(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
-    shown(&seen, surface::status)
+    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    instance_response(&instance_view, surface::status)
 }
 
-/// How a journey ended; 409 while it goes on.
+/// Returns the outcome of a journey; 409 while it is running.
 #[utoipa::path(
-    get, path = "/journeys/{id}/result", operation_id = "journey_result", tag = "journeys",
+    get, path = "/journeys/{id}/result", operation_id = "getJourneyResult", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyOutcome", body = serde_json::Value))
 )]
 async fn result(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
-    let (definition, instance) = seen.parts().ok_or(Error::UnknownInstance(id))?;
+    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    let (definition, instance) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
     let outcome = surface::outcome(definition, &instance);
     let outcome = outcome.ok_or_else(|| {
-        Problem::new(Reason::JourneyRunning, format!("journey {id} has not ended"))
+        Problem::new(ProblemCode::JourneyRunning, format!("journey {id} has not ended"))
     })?;
     Ok(json(StatusCode::OK, &outcome))
 }
 
-/// Submits to a step. The body is the payload itself.
+/// Submits a payload to a step. The body is the payload.
 #[utoipa::path(
-    post, path = "/journeys/{id}/steps/{step}", operation_id = "submit_step", tag = "journeys",
+    post, path = "/journeys/{id}/steps/{step}", operation_id = "submitJourneyStep", tag = "journeys",
     params(
         ("id" = String, Path, description = "The instance"),
-        ("step" = String, Path, description = "The id of a wait or webhook that is active"),
+        ("step" = String, Path, description = "Id of an active wait or webhook"),
     ),
     request_body(content = Option<serde_json::Value>, description = "The payload"),
-    responses((status = 200, description = "JourneyStatus, with what the step shows", body = serde_json::Value))
+    responses((status = 200, description = "JourneyStatus, with the response of the step", body = serde_json::Value))
 )]
 async fn submit(
     State(app): State<App>,
-    Name((id, step)): Name<(String, String)>,
+    PathParams((id, step)): PathParams<(String, String)>,
     RawQuery(query): RawQuery,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Payload(payload): Payload,
+    RawJson(payload): RawJson,
 ) -> Result<Response> {
-    let id: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
-    let seen = find(&app, id).await?;
-    let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
-    let request = read(&app, &headers, query.as_deref());
+    let id: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
+    let instance_view = find(&app, id).await?;
+    let (definition, _) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
+    let request = visible_request(&app, &headers, query.as_deref());
     let bound = surface::step_request_bindings(definition, &step, &request);
-    let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let _guard =
+        app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
     let (instance, name) = (id, step.clone());
     let command = Command::Submit { instance, step: name, payload, bound: bound.request_bindings };
-    settled(&app, &place, command).await?.map_err(|error| match error {
-        // Nobody waits for it any more.
-        Error::InstanceEnded(_) => not_active(&step),
+    call_until_idle(&app, &permit, command).await?.map_err(|error| match error {
+        // The instance ended before the submission arrived.
+        Error::InstanceEnded(_) => step_not_active(&step),
         error => error.into(),
     })?;
-    let seen = find(&app, id).await?;
-    shown(&seen, |definition, instance| surface::submitted_status(definition, instance, &step))
+    let instance_view = find(&app, id).await?;
+    instance_response(&instance_view, |definition, instance| {
+        surface::submitted_status(definition, instance, &step)
+    })
 }
 
-fn not_active(step: &str) -> Problem {
+fn step_not_active(step: &str) -> Problem {
     let text = format!("the step `{step}` does not wait for a submission");
-    Problem::new(Reason::StepNotActive, text)
+    Problem::new(ProblemCode::StepNotActive, text)
 }
 
-/// Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5).
+/// Cancels a journey. A journey that has ended or is compensating stays as it is (JC1, JR5).
 #[utoipa::path(
-    post, path = "/journeys/{id}/steps/cancel", operation_id = "cancel_journey", tag = "journeys",
+    post, path = "/journeys/{id}/steps/cancel", operation_id = "cancelJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyStatus", body = serde_json::Value))
 )]
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let mut seen = find(&app, id).await?;
+    let mut instance_view = find(&app, id).await?;
     if caller.role.is_none() {
-        // Nothing else of the journey looks at who cancels, and the answer shows how it stands.
-        seen = seen.guarded(&app, &place, &headers).await?;
+        // A cancel has no guard of its own and its answer contains the status, so the read guard
+        // applies to public callers.
+        instance_view = instance_view.check_read_guard(&app, &permit, &headers).await?;
     }
-    let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
-    if !seen.is_decided() {
+    let (definition, _) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
+    if !instance_view.is_closing_or_ended() {
         if !surface::is_cancellable(definition) {
             let text = format!("journey {id} cannot be cancelled by those who call it");
-            return Err(Problem::new(Reason::NotCancellable, text));
+            return Err(Problem::new(ProblemCode::NotCancellable, text));
         }
-        let by = caller.by(None);
+        let by = caller.audit_info(None);
         app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
     }
-    shown(&find(&app, id).await?, surface::status)
+    instance_response(&find(&app, id).await?, surface::status)
 }
 
-/// An answer about an instance.
-fn shown(
-    seen: &Seen,
+/// A response about an instance.
+fn instance_response(
+    instance_view: &SurfaceInstance,
     show: impl FnOnce(&meantime_core::Definition, &surface::Instance<'_>) -> Json,
 ) -> Result<Response> {
-    let (definition, instance) = seen.parts().ok_or(Error::UnknownInstance(seen.row.id))?;
+    let (definition, instance) = instance_view
+        .definition_and_instance()
+        .ok_or(Error::UnknownInstance(instance_view.row.id))?;
     Ok(json(StatusCode::OK, &show(definition, &instance)))
 }
 
-fn unreadable(name: &str) -> Problem {
+fn unknown_definition(name: &str) -> Problem {
     Error::UnknownDefinition { name: name.to_owned(), version: None }.into()
 }
 
-/// A JSON answer that is text already.
+/// A response with JSON that is already text.
 pub(super) fn json(status: StatusCode, body: &Json) -> Response {
     let mut response = Response::new(HttpBody::from(body.as_str().to_owned()));
     *response.status_mut() = status;

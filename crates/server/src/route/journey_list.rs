@@ -11,22 +11,23 @@ use serde::Serialize;
 
 use super::journey::json;
 use crate::app::App;
-use crate::journey::Seen;
-use crate::page;
-use crate::problem::{Problem, Reason};
+use crate::journey::SurfaceInstance;
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
 
-/// Attributes that have a parameter of their own.
-const ATTRIBUTES: [&str; 5] = ["subjectId", "tenantId", "orderId", "paymentIntentId", "crmCaseId"];
+/// Attributes that can be filtered by a query parameter of the same name.
+const ATTRIBUTE_PARAMETERS: [&str; 5] =
+    ["subjectId", "tenantId", "orderId", "paymentIntentId", "crmCaseId"];
 
-/// Instances read at a time.
-const PORTION: usize = 500;
+/// Rows read from the store at a time.
+const SCAN_PAGE_ROWS: usize = 500;
 
-/// Instances that one request looks at, when the store cannot tell all of what is asked for.
-const LOOKED_AT: usize = 10_000;
+/// Maximum number of instances that one request scans for filters that the store has no index for.
+const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// What is asked for.
+/// The filters of the query.
 #[derive(Debug, Default)]
-struct Asked {
+struct JourneyFilter {
     journey: Option<String>,
     phases: Vec<Phase>,
     /// Tags, and attributes as the store keeps them: `name=value`.
@@ -37,100 +38,109 @@ struct Asked {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct JourneyPage {
     items: Vec<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
-/// Journeys, newest first. Compensations of journeys are not among them.
+/// Lists journeys, newest first, without compensations.
 #[utoipa::path(
-    get, path = "/journeys", operation_id = "list_journeys", tag = "journeys",
+    get, path = "/journeys", operation_id = "listJourneys", tag = "journeys",
     params(
-        ("journeyName" = Option<String>, Query, description = "Of this journey, in any version"),
+        ("journeyName" = Option<String>, Query, description = "Only of this journey, in any version"),
         ("phase" = Option<String>, Query, description = "RUNNING, SUCCEEDED or FAILED"),
-        ("tag" = Option<Vec<String>>, Query, description = "With all of these tags"),
-        ("subjectId" = Option<String>, Query, description = "With this attribute"),
-        ("tenantId" = Option<String>, Query, description = "With this attribute"),
-        ("orderId" = Option<String>, Query, description = "With this attribute"),
-        ("paymentIntentId" = Option<String>, Query, description = "With this attribute"),
-        ("crmCaseId" = Option<String>, Query, description = "With this attribute"),
-        ("limit" = Option<usize>, Query, description = "How many at most: 50 when not given, 1,000 at most"),
-        ("cursor" = Option<String>, Query, description = "Where the page before ended"),
+        ("tag" = Option<Vec<String>>, Query, description = "Only with all of these tags"),
+        ("subjectId" = Option<String>, Query, description = "Only with this attribute"),
+        ("tenantId" = Option<String>, Query, description = "Only with this attribute"),
+        ("orderId" = Option<String>, Query, description = "Only with this attribute"),
+        ("paymentIntentId" = Option<String>, Query, description = "Only with this attribute"),
+        ("crmCaseId" = Option<String>, Query, description = "Only with this attribute"),
+        ("limit" = Option<usize>, Query, description = "Maximum number of entries: 50 by default, 1,000 at most"),
+        ("cursor" = Option<String>, Query, description = "The `nextCursor` of the previous page"),
     ),
-    responses((status = 200, description = "JourneyStatus, a page of them", body = serde_json::Value))
+    responses((status = 200, description = "A page of JourneyStatus", body = serde_json::Value))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let asked = read(query.as_deref())?;
-    let limit = page::limit(asked.limit)?;
-    let mut after: Option<InstanceId> = page::cursor(asked.cursor.as_deref())?;
-    let definitions = app.catalog().ids(asked.journey.clone(), Some(JOURNEY_NOTATION)).await?;
+    let filter_query = parse_filter(query.as_deref())?;
+    let limit = pagination::limit(filter_query.limit)?;
+    let mut after: Option<InstanceId> = pagination::parse_cursor(filter_query.cursor.as_deref())?;
+    let definitions =
+        app.definitions().find_ids(filter_query.journey.clone(), Some(JOURNEY_NOTATION)).await?;
     let filter = InstanceFilter {
         definitions,
-        phases: asked.phases.clone(),
-        tag: asked.labels.first().cloned(),
+        phases: filter_query.phases.clone(),
+        tag: filter_query.labels.first().cloned(),
         ..InstanceFilter::default()
     };
     let mut items = Vec::new();
-    let mut looked_at = 0;
+    let mut scanned = 0;
     let mut has_more = !filter.definitions.is_empty();
-    while has_more && items.len() < limit && looked_at < LOOKED_AT {
-        let portion = Page { after, limit: PORTION };
+    while has_more && items.len() < limit && scanned < MAX_SCANNED_ROWS {
+        let portion = Page { after, limit: SCAN_PAGE_ROWS };
         let rows: Vec<InstanceRow> = app.store().instances(filter.clone(), portion).await?;
-        has_more = rows.len() == PORTION;
-        looked_at += rows.len();
+        has_more = rows.len() == SCAN_PAGE_ROWS;
+        scanned += rows.len();
         for row in rows {
             if items.len() == limit {
                 has_more = true;
                 break;
             }
             after = Some(row.id);
-            items.extend(listed(&app, row, &asked).await?);
+            items.extend(status_if_matching(&app, row, &filter_query).await?);
         }
     }
     let next_cursor = after.filter(|_| has_more).map(|id| id.to_string());
-    let listed = Json::of(&Listed { items, next_cursor });
-    let body = listed.map_err(|error| Problem::new(Reason::Internal, error.to_string()))?;
+    let listed = Json::of(&JourneyPage { items, next_cursor });
+    let body = listed.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
     Ok(json(StatusCode::OK, &body))
 }
 
-/// The status of an instance, if it is one that was asked for.
-async fn listed(app: &App, row: InstanceRow, asked: &Asked) -> Result<Option<Json>, Problem> {
-    let seen = Seen::new(app, row).await?;
-    let Some((definition, instance)) = seen.parts() else { return Ok(None) };
+/// The status of an instance, if it matches the filters.
+async fn status_if_matching(
+    app: &App,
+    row: InstanceRow,
+    filter_query: &JourneyFilter,
+) -> Result<Option<Json>, Problem> {
+    let instance_view = SurfaceInstance::new(app, row).await?;
+    let Some((definition, instance)) = instance_view.definition_and_instance() else {
+        return Ok(None);
+    };
     let labels = surface::labels(&instance);
-    let is_asked = asked.labels.iter().all(|label| labels.contains(label));
+    let is_asked = filter_query.labels.iter().all(|label| labels.contains(label));
     let is_shown = is_asked && !surface::is_compensation(&instance);
-    // What only some may read is in no list.
+    // Guarded journeys are never listed.
     let is_open = surface::guard_start(definition, &instance).is_none();
     Ok((is_shown && is_open).then(|| surface::status(definition, &instance)))
 }
 
-fn read(query: Option<&str>) -> Result<Asked, Problem> {
+fn parse_filter(query: Option<&str>) -> Result<JourneyFilter, Problem> {
     let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(
         &format!("/?{}", query.unwrap_or_default()).parse().unwrap_or_default(),
     );
-    let refused = |text: String| Problem::new(Reason::InvalidQuery, text);
+    let refused = |text: String| Problem::new(ProblemCode::InvalidQuery, text);
     let pairs = pairs.map_err(|error| refused(error.body_text()))?.0;
-    let mut asked = Asked::default();
+    let mut filter_query = JourneyFilter::default();
     for (name, value) in pairs {
         match name.as_str() {
-            "journeyName" => asked.journey = Some(value),
-            "phase" => asked.phases = phases(&value).map_err(refused)?,
-            "tag" => asked.labels.push(value),
+            "journeyName" => filter_query.journey = Some(value),
+            "phase" => filter_query.phases = phases(&value).map_err(refused)?,
+            "tag" => filter_query.labels.push(value),
             "limit" => {
                 let limit = value.parse().map_err(|_| refused(format!("limit: {value:?}")))?;
-                asked.limit = Some(limit);
+                filter_query.limit = Some(limit);
             }
-            "cursor" => asked.cursor = Some(value),
-            name if ATTRIBUTES.contains(&name) => asked.labels.push(format!("{name}={value}")),
+            "cursor" => filter_query.cursor = Some(value),
+            name if ATTRIBUTE_PARAMETERS.contains(&name) => {
+                filter_query.labels.push(format!("{name}={value}"));
+            }
             other => return Err(refused(format!("unknown parameter {other:?}"))),
         }
     }
-    Ok(asked)
+    Ok(filter_query)
 }
 
 fn phases(text: &str) -> Result<Vec<Phase>, String> {

@@ -1,4 +1,4 @@
-//! `/messages` and `/signals`: to whom it may concern.
+//! `/messages` and `/signals`: publishes messages and broadcasts signals.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -7,13 +7,13 @@ use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::random::{Entropy as _, SystemEntropy};
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result};
+use super::reply::{JsonResponse, Result};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::{Body, Name, Payload};
-use crate::problem::{Problem, Reason};
-use crate::wire::{Delivered, NewMessage, Published, ids};
+use crate::extract::{JsonBody, PathParams, RawJson};
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{BroadcastResult, NewMessage, PublishResult, ids};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -21,12 +21,16 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(broadcast))
 }
 
-/// Publishes a message: to whoever waits for it, or to whom it starts, or kept for its time.
+/// Publishes a message. It is delivered to instances that wait for it, starts instances, or is
+/// buffered for its time to live.
 #[utoipa::path(
-    post, path = "/messages", operation_id = "publish", tag = "messages", request_body = NewMessage,
-    responses((status = 202, description = "What became of it", body = Published))
+    post, path = "/messages", operation_id = "publishMessage", tag = "messages", request_body = NewMessage,
+    responses((status = 202, description = "The result", body = PublishResult))
 )]
-async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<Published> {
+async fn publish(
+    State(app): State<App>,
+    JsonBody(new): JsonBody<NewMessage>,
+) -> Result<PublishResult> {
     let now = app.kernel().now().engine;
     let ttl_ms = new.ttl.map(|ttl| ttl.millis_from(now)).transpose()?;
     let key = new.correlation_key.map(|key| key.0).unwrap_or_default();
@@ -35,35 +39,39 @@ async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<
     let Reply::Published { delivered, kept, duplicate } =
         app.kernel().call(Command::Publish(message)).await?
     else {
-        return Err(Problem::new(Reason::Internal, "a message was answered by something else"));
+        return Err(Problem::new(
+            ProblemCode::Internal,
+            "a message was answered by something else",
+        ));
     };
     let id = new.id.unwrap_or_else(new_id);
-    let published = Published { id, delivered: ids(&delivered), kept, duplicate };
-    Ok(Answer(StatusCode::ACCEPTED, published))
+    let published = PublishResult { id, delivered: ids(&delivered), kept, duplicate };
+    Ok(JsonResponse(StatusCode::ACCEPTED, published))
 }
 
-/// A name for a message that came without one.
+/// An id for a message without one.
 fn new_id() -> String {
     let mut entropy = SystemEntropy::default();
     format!("ms_{:016x}{:016x}", entropy.next(), entropy.next())
 }
 
-/// Sends a signal to everyone who waits for it now, and starts what it starts.
+/// Broadcasts a signal to all instances that wait for it now, and starts definitions that it
+/// starts.
 #[utoipa::path(
-    post, path = "/signals/{name}", operation_id = "broadcast", tag = "messages",
+    post, path = "/signals/{name}", operation_id = "broadcastSignal", tag = "messages",
     params(("name" = String, Path, description = "The signal")),
-    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Who got it", body = Delivered))
+    request_body(content = Option<serde_json::Value>, description = "The payload; an empty body is null"),
+    responses((status = 202, description = "The receivers", body = BroadcastResult))
 )]
 async fn broadcast(
     State(app): State<App>,
-    Name(name): Name<String>,
-    Payload(payload): Payload,
-) -> Result<Delivered> {
+    PathParams(name): PathParams<String>,
+    RawJson(payload): RawJson,
+) -> Result<BroadcastResult> {
     let Reply::Published { delivered, .. } =
         app.kernel().call(Command::Broadcast { name, payload }).await?
     else {
-        return Err(Problem::new(Reason::Internal, "a signal was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a signal was answered by something else"));
     };
-    Ok(Answer(StatusCode::ACCEPTED, Delivered { delivered: ids(&delivered) }))
+    Ok(JsonResponse(StatusCode::ACCEPTED, BroadcastResult { delivered: ids(&delivered) }))
 }

@@ -16,6 +16,7 @@ mod journey;
 mod journey_list;
 mod message;
 mod query_guard;
+mod reason;
 mod reply;
 mod router;
 mod schedule;
@@ -24,5 +25,5 @@ mod task;
 mod timer;
 mod why;
 
-pub use router::outside_paths;
+pub use router::unlisted_paths;
 pub(crate) use router::{BASE, api, router};

@@ -1,8 +1,8 @@
-//! Query parameters that an operation does not declare are refused: a filter with a typing error
-//! would otherwise filter nothing.
+//! Rejects query parameters that an operation does not declare: a misspelled filter would otherwise
+//! be ignored.
 //!
-//! What an operation knows stands in the OpenAPI document, so the document, the check and the
-//! message cannot disagree.
+//! The declared parameters come from the OpenAPI document, so document, check and error message
+//! cannot disagree.
 
 use std::sync::Arc;
 
@@ -13,35 +13,35 @@ use axum::response::{IntoResponse as _, Response};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::{Operation, ParameterIn, PathItem, Paths};
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
-/// Operations whose query belongs to a definition: its bindings name what they read, and those who
-/// call a webhook add what they like.
-const OWN_QUERY: [&str; 3] = ["start_journey", "submit_step", "call_api"];
+/// Operations whose query belongs to a definition: its bindings name the parameters, and callers of
+/// a webhook may add others.
+const UNCHECKED_QUERY: [&str; 3] = ["startJourney", "submitJourneyStep", "callApi"];
 
 /// The query parameters of the operations of a path.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Declared(Arc<Vec<(Method, Vec<String>)>>);
+pub(super) struct DeclaredQuery(Arc<Vec<(Method, Vec<String>)>>);
 
-impl Declared {
-    /// What a document says.
+impl DeclaredQuery {
+    /// Reads the parameters from a document.
     pub(super) fn of(paths: &Paths) -> Self {
         let operations = paths.paths.values().flat_map(operations);
         let is_checked = |operation: &Operation| {
             let name = operation.operation_id.as_deref().unwrap_or_default();
-            !OWN_QUERY.contains(&name)
+            !UNCHECKED_QUERY.contains(&name)
         };
         let checked = operations.filter(|(_, operation)| is_checked(operation));
         Self(Arc::new(checked.map(|(method, operation)| (method, names(operation))).collect()))
     }
 
-    /// A path that can only be read, and knows no parameters.
-    pub(super) fn nothing() -> Self {
+    /// A path with GET only, and no parameters.
+    pub(super) fn none() -> Self {
         Self(Arc::new(vec![(Method::GET, Vec::new())]))
     }
 
     fn check(&self, request: &Request) -> Result<(), Problem> {
-        let refused = |text: String| Problem::new(Reason::InvalidQuery, text);
+        let refused = |text: String| Problem::new(ProblemCode::InvalidQuery, text);
         if request.uri().query().is_none_or(str::is_empty) {
             return Ok(());
         }
@@ -61,8 +61,8 @@ impl Declared {
     }
 }
 
-/// Stands in front of the operations of a path.
-pub(super) async fn check_query(declared: Declared, request: Request, next: Next) -> Response {
+/// Middleware of the operations of a path.
+pub(super) async fn check_query(declared: DeclaredQuery, request: Request, next: Next) -> Response {
     match declared.check(&request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),

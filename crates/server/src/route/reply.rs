@@ -1,4 +1,4 @@
-//! Answers: a status and JSON.
+//! JSON responses.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -6,16 +6,17 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
-/// A status and a body.
-pub(crate) struct Answer<T>(pub(crate) StatusCode, pub(crate) T);
+/// A response with a status and a JSON body.
+pub(crate) struct JsonResponse<T>(pub(crate) StatusCode, pub(crate) T);
 
-impl<T: Serialize> IntoResponse for Answer<T> {
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         let Self(status, body) = self;
         let Ok(body) = serde_json::to_vec(&body) else {
-            return Problem::new(Reason::Internal, "the answer is not JSON").into_response();
+            return Problem::new(ProblemCode::Internal, "the response cannot be serialised")
+                .into_response();
         };
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
@@ -24,11 +25,11 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// What handlers give back.
-pub(crate) type Result<T> = std::result::Result<Answer<T>, Problem>;
+/// The result of handlers.
+pub(crate) type Result<T> = std::result::Result<JsonResponse<T>, Problem>;
 
-/// Here it is.
+/// A response with status 200.
 #[expect(clippy::unnecessary_wraps, reason = "the last word of handlers, which can fail")]
 pub(crate) fn ok<T>(body: T) -> Result<T> {
-    Ok(Answer(StatusCode::OK, body))
+    Ok(JsonResponse(StatusCode::OK, body))
 }

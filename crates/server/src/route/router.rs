@@ -1,4 +1,4 @@
-//! All routes, and what stands in front of them.
+//! The router: all routes and their middleware.
 
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -7,22 +7,25 @@ use axum::routing::{MethodRouter, any, get};
 use axum::{Extension, Router};
 use utoipa_axum::router::OpenApiRouter;
 
-use super::query_guard::{Declared, check_query};
+use super::query_guard::{DeclaredQuery, check_query};
 use super::table::Routes;
 use super::{
     api_call, clock, definition, engine, event, forecast, health, incident, instance, journey,
     message, schedule, task, timer, why,
 };
 use crate::app::App;
-use crate::auth::{Permission, authenticate, one_host, require, require_on_surface};
+use crate::auth::{
+    Permission, authenticate, reject_multiple_hosts, require_permission,
+    require_permission_or_public,
+};
 use crate::observe;
 use crate::openapi;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
-/// Where the API begins.
+/// The base path of the API.
 pub(crate) const BASE: &str = "/api/v1";
 
-/// The API itself, with its description.
+/// The routes of the API with their OpenAPI description.
 pub(crate) fn api() -> OpenApiRouter<App> {
     let routes = [
         definition::routes(),
@@ -41,21 +44,21 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         engine::routes(),
     ];
     let all = routes.into_iter().fold(Routes::new(), Routes::merge);
-    OpenApiRouter::with_openapi(openapi::base()).nest(BASE, all.into_router())
+    OpenApiRouter::with_openapi(openapi::base_document()).nest(BASE, all.into_router())
 }
 
-/// Who may use a route that is not in the document.
+/// Who may use a route that is not in the OpenAPI document.
 enum Access {
-    /// Everybody: it says nothing about anybody.
+    /// Everybody: it exposes no data of instances.
     Open,
-    /// Those with a permission.
+    /// Callers with the permission.
     Needs(Permission),
-    /// Those with a permission, and everybody to what is public.
+    /// Callers with the permission; everybody for public journeys and APIs.
     OnSurface(Permission),
 }
 
-/// All routes that are not in the document, with who may use them.
-fn outside() -> Vec<(String, Access, MethodRouter<App>)> {
+/// All routes that are not in the OpenAPI document, with their access.
+fn unlisted_routes() -> Vec<(String, Access, MethodRouter<App>)> {
     let route = |path: &str, access, router| (path.to_owned(), access, router);
     vec![
         route("/", Access::Open, get(|| async { Redirect::temporary("/docs") })),
@@ -64,42 +67,43 @@ fn outside() -> Vec<(String, Access, MethodRouter<App>)> {
         route("/openapi.json", Access::Open, get(openapi::json)),
         route("/docs", Access::Open, get(openapi::page)),
         route("/metrics", Access::Needs(Permission::Read), get(health::metrics)),
-        // APIs have paths of their own, which are known only when they are deployed.
+        // The paths of APIs are known only when they are deployed.
         route(
             &format!("{BASE}/{{*path}}"),
             Access::OnSurface(Permission::Operate),
-            any(api_call::routed),
+            any(api_call::call_routed_api),
         ),
     ]
 }
 
-/// The paths of all routes that are not in the OpenAPI document. The test of authorization goes
-/// through them.
-pub fn outside_paths() -> Vec<String> {
-    outside().into_iter().map(|(path, _, _)| path).collect()
+/// The paths of all routes that are not in the OpenAPI document, for the authorization test.
+pub fn unlisted_paths() -> Vec<String> {
+    unlisted_routes().into_iter().map(|(path, _, _)| path).collect()
 }
 
-/// Everything the server answers.
+/// The complete router of the server.
 pub(crate) fn router(app: &App) -> Router {
     let (mut guarded, _) = api().split_for_parts();
     let mut open = Router::new();
-    for (path, access, router) in outside() {
-        // Those of APIs belong to their definitions.
+    for (path, access, router) in unlisted_routes() {
+        // The query parameters of an API belong to its definition.
         let declared = match access {
-            Access::OnSurface(_) => Declared::default(),
-            Access::Open | Access::Needs(_) => Declared::nothing(),
+            Access::OnSurface(_) => DeclaredQuery::default(),
+            Access::Open | Access::Needs(_) => DeclaredQuery::none(),
         };
         let query = from_fn(move |request, next| check_query(declared.clone(), request, next));
         let router = router.layer(query);
         match access {
             Access::Open => open = open.route(&path, router),
             Access::Needs(permission) => {
-                let guard = from_fn(move |request, next| require(permission, request, next));
+                let guard =
+                    from_fn(move |request, next| require_permission(permission, request, next));
                 guarded = guarded.route(&path, router.layer(guard));
             }
             Access::OnSurface(permission) => {
-                let guard =
-                    from_fn(move |request, next| require_on_surface(permission, request, next));
+                let guard = from_fn(move |request, next| {
+                    require_permission_or_public(permission, request, next)
+                });
                 guarded = guarded.route(&path, router.layer(guard));
             }
         }
@@ -109,17 +113,17 @@ pub(crate) fn router(app: &App) -> Router {
         .merge(open)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
-        .layer(from_fn(one_host))
+        .layer(from_fn(reject_multiple_hosts))
         .layer(Extension(app.background().clone()))
-        .layer(from_fn_with_state(app.clone(), observe::observe))
+        .layer(from_fn_with_state(app.clone(), observe::observe_request))
         .with_state(app.clone())
 }
 
 async fn not_found(request: Request) -> Problem {
-    Problem::new(Reason::NotFound, format!("there is nothing at {}", request.uri().path()))
+    Problem::new(ProblemCode::NotFound, format!("there is nothing at {}", request.uri().path()))
 }
 
 async fn not_allowed(request: Request) -> Problem {
     let (method, path) = (request.method(), request.uri().path());
-    Problem::new(Reason::MethodNotAllowed, format!("{path} knows no {method}"))
+    Problem::new(ProblemCode::MethodNotAllowed, format!("{path} does not support {method}"))
 }

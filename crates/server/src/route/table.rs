@@ -1,4 +1,4 @@
-//! The table of routes: each with its permission, in the code and in the OpenAPI document alike.
+//! Registers routes with their permission, in the router and in the OpenAPI document.
 
 use axum::middleware;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -7,14 +7,14 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use super::query_guard::{Declared, check_query};
+use super::query_guard::{DeclaredQuery, check_query};
 use crate::app::App;
-use crate::auth::{Permission, require, require_on_surface};
+use crate::auth::{Permission, require_permission, require_permission_or_public};
 use crate::background;
 use crate::problem::PROBLEM_JSON;
 
 /// The extension that names the permission of an operation.
-pub(crate) const PERMISSION: &str = "x-required-permission";
+pub(crate) const PERMISSION_EXTENSION: &str = "x-required-permission";
 
 /// Routes with their permissions.
 pub(crate) struct Routes(OpenApiRouter<App>);
@@ -30,23 +30,24 @@ impl Routes {
         for item in paths.paths.values_mut() {
             operations(item).for_each(|operation| describe(operation, permission));
         }
-        let declared = Declared::of(&paths);
+        let declared = DeclaredQuery::of(&paths);
         let query =
             middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
-        let guard = middleware::from_fn(move |request, next| require(permission, request, next));
+        let guard =
+            middleware::from_fn(move |request, next| require_permission(permission, request, next));
         let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
-    /// The same for operations that may take long: they run behind the work of the engine.
+    /// The same for operations that may take long: they run on the background pool.
     pub(crate) fn add_long(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
         let (schemas, paths, method_router) = routes;
-        let method_router = method_router.layer(middleware::from_fn(background::answer));
+        let method_router = method_router.layer(middleware::from_fn(background::run_in_background));
         self.add(permission, (schemas, paths, method_router))
     }
 
-    /// The same for operations of the surface of journeys: without the permission they can be used
-    /// on what is public. `auth/surface.rs` knows what such a route is about.
+    /// The same for the API of journeys: public journeys need no permission. `auth/surface.rs`
+    /// knows the target of such a route.
     pub(crate) fn add_public(
         self,
         permission: Permission,
@@ -56,20 +57,21 @@ impl Routes {
         for item in paths.paths.values_mut() {
             for operation in operations(item) {
                 describe(operation, permission);
-                // The empty requirement: it can do without credentials of ours.
+                // The empty requirement marks credentials as optional.
                 operation.security.get_or_insert_default().push(SecurityRequirement::default());
             }
         }
-        let declared = Declared::of(&paths);
+        let declared = DeclaredQuery::of(&paths);
         let query =
             middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
-        let guard =
-            middleware::from_fn(move |request, next| require_on_surface(permission, request, next));
+        let guard = middleware::from_fn(move |request, next| {
+            require_permission_or_public(permission, request, next)
+        });
         let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
-    /// Adds all routes of another table.
+    /// Adds all routes of another list.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self(self.0.merge(other.0))
     }
@@ -86,9 +88,9 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
         .filter_map(Option::as_mut)
 }
 
-/// What every operation has in common: its permission, and what it answers when it refuses.
+/// Adds the permission, the security schemes and the error response to an operation.
 fn describe(operation: &mut Operation, permission: Permission) {
-    let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name()).build();
+    let extension = ExtensionsBuilder::new().add(PERMISSION_EXTENSION, permission.name()).build();
     operation.extensions.get_or_insert_default().merge(extension);
     for scheme in ["bearer", "operatorKey"] {
         let scheme = SecurityRequirement::new(scheme, Vec::<String>::new());
@@ -96,7 +98,7 @@ fn describe(operation: &mut Operation, permission: Permission) {
     }
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let refused = ResponseBuilder::new()
-        .description("Refused; `code` says why")
+        .description("Rejected; `code` says why")
         .content(PROBLEM_JSON, problem)
         .build();
     operation.responses.responses.insert("default".to_owned(), refused.into());

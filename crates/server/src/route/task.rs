@@ -1,4 +1,4 @@
-//! `/tasks`: claims and reports of workers, and the list of people.
+//! `/tasks`: claims and reports of workers, and user tasks.
 
 use axum::extract::State;
 use futures_util::future::join_all;
@@ -14,17 +14,18 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{
-    Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Done,
-    Extend, Extended, Fail, ItemDone, ItemResult, Lasting, Page, Task, TaskError, read_token,
+    BpmnError, ClaimedTask, ClaimedTasks, DurationParam, ExtendedLease, LeaseExtension,
+    OperationResult, Page, Task, TaskAssignment, TaskClaim, TaskCompletion, TaskError, TaskFailure,
+    TaskReport, TaskReportResult, TaskReportResults, TaskReports, read_token,
 };
 
-/// The code of a failure that a worker gave none.
-const FAILED: &str = "TASK_FAILED";
+/// The code of a failure for which the worker gave none.
+const DEFAULT_FAILURE_CODE: &str = "TASK_FAILED";
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -39,13 +40,17 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(unassign))
 }
 
-/// Claims tasks; waits for some when there are none.
+/// Claims tasks; `waitMs` waits for some if there are none.
 #[utoipa::path(
-    post, path = "/tasks/claim", operation_id = "claim", tag = "tasks", request_body = Claim,
-    responses((status = 200, description = "Tasks, possibly none", body = Claimed))
+    post, path = "/tasks/claim", operation_id = "claimTasks", tag = "tasks", request_body = TaskClaim,
+    responses((status = 200, description = "Tasks, possibly none", body = ClaimedTasks))
 )]
-async fn claim(State(app): State<App>, place: Place, Body(claim): Body<Claim>) -> Result<Claimed> {
-    let longest: std::time::Duration = app.settings().http.claim_wait.into();
+async fn claim(
+    State(app): State<App>,
+    permit: RequestPermit,
+    JsonBody(claim): JsonBody<TaskClaim>,
+) -> Result<ClaimedTasks> {
+    let longest: std::time::Duration = app.settings().http.max_claim_wait.into();
     let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
     let command = Command::Claim(ClaimCommand {
         worker: claim.worker,
@@ -55,54 +60,56 @@ async fn claim(State(app): State<App>, place: Place, Body(claim): Body<Claim>) -
         lease_ms: claim.lease_ms,
         wait_ms: claim.wait_ms.min(longest),
     });
-    // A server that is about to stop lets nobody wait.
+    // Long polls end at once when the server stops.
     let reply = async {
         tokio::select! {
             reply = app.kernel().call(command) => reply,
-            () = app.drained(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
+            () = app.drain_started(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
         }
     };
-    let reply = if claim.wait_ms > 0 { place.while_waiting(reply).await?? } else { reply.await? };
+    let reply = if claim.wait_ms > 0 { permit.release_while(reply).await?? } else { reply.await? };
     let Reply::Tasks(tasks) = reply else {
-        return Err(Problem::new(Reason::Internal, "a claim was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a claim was answered by something else"));
     };
-    ok(Claimed { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
+    ok(ClaimedTasks { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
 }
 
-/// A task is done.
+/// Completes a task.
 #[utoipa::path(
-    post, path = "/tasks/{id}/complete", operation_id = "complete", tag = "tasks", request_body = Complete,
+    post, path = "/tasks/{id}/complete", operation_id = "completeTask", tag = "tasks", request_body = TaskCompletion,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It has its outcome", body = Done))
+    responses((status = 200, description = "The outcome is recorded", body = OperationResult))
 )]
 async fn complete(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<Complete>,
-) -> Result<Done> {
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskCompletion>,
+) -> Result<OperationResult> {
     let report = Report::Completed(body.output);
-    tell(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(Done {})
+    send_report(&app, task, body.lease_token.as_deref(), report).await?;
+    ok(OperationResult {})
 }
 
-/// A task did not work. It is tried again, unless its attempts are used up or it says otherwise.
+/// Fails an attempt of a task. It is retried unless the attempts are exhausted or `retryable` is
+/// false.
 #[utoipa::path(
-    post, path = "/tasks/{id}/fail", operation_id = "fail", tag = "tasks", request_body = Fail,
+    post, path = "/tasks/{id}/fail", operation_id = "failTask", tag = "tasks", request_body = TaskFailure,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "Heard", body = Done))
+    responses((status = 200, description = "The failure is recorded", body = OperationResult))
 )]
 async fn fail(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<Fail>,
-) -> Result<Done> {
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskFailure>,
+) -> Result<OperationResult> {
     let now = app.kernel().now().engine;
-    let report = failed(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
-    tell(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(Done {})
+    let report =
+        failure_report(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
+    send_report(&app, task, body.lease_token.as_deref(), report).await?;
+    ok(OperationResult {})
 }
 
-async fn tell(
+async fn send_report(
     app: &App,
     task: TaskId,
     token: Option<&str>,
@@ -112,10 +119,10 @@ async fn tell(
     app.kernel().call(Command::Report { task, token, report }).await.map(drop)
 }
 
-fn failed(
+fn failure_report(
     error: Option<TaskError>,
     retryable: Option<bool>,
-    retry_after: Option<Lasting>,
+    retry_after: Option<DurationParam>,
     thrown: Option<BpmnError>,
     now: Timestamp,
 ) -> std::result::Result<Report, Problem> {
@@ -126,7 +133,7 @@ fn failed(
         (None, Some(thrown)) => {
             Failure::new(thrown.code.clone(), thrown.message.clone().unwrap_or_default())
         }
-        (None, None) => Failure::new(FAILED, "the worker gave no reason"),
+        (None, None) => Failure::new(DEFAULT_FAILURE_CODE, "the worker gave no reason"),
     };
     Ok(Report::Failed {
         failure,
@@ -136,49 +143,49 @@ fn failed(
     })
 }
 
-/// A worker needs more time.
+/// Extends the lease of a task.
 #[utoipa::path(
-    post, path = "/tasks/{id}/extend", operation_id = "extend", tag = "tasks", request_body = Extend,
+    post, path = "/tasks/{id}/extend", operation_id = "extendTaskLease", tag = "tasks", request_body = LeaseExtension,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "The new end of the lease", body = Extended))
+    responses((status = 200, description = "The new end of the lease", body = ExtendedLease))
 )]
 async fn extend(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<Extend>,
-) -> Result<Extended> {
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<LeaseExtension>,
+) -> Result<ExtendedLease> {
     let token = read_token(&body.lease_token);
     let command = Command::Extend { task, token, lease_ms: body.lease_ms };
     match app.kernel().call(command).await? {
-        Reply::Extended { until } => ok(Extended { lease_until: until }),
+        Reply::Extended { until } => ok(ExtendedLease { lease_until: until }),
         _ => Err(Error::LeaseLost(task).into()),
     }
 }
 
-/// Many reports at once. Each has a status of its own.
+/// Reports on several tasks. Each report has its own status.
 #[utoipa::path(
-    post, path = "/tasks/complete", operation_id = "complete_many", tag = "tasks", request_body = CompleteMany,
-    responses((status = 200, description = "What became of each", body = Completed))
+    post, path = "/tasks/complete", operation_id = "completeTasks", tag = "tasks", request_body = TaskReports,
+    responses((status = 200, description = "The result of each report", body = TaskReportResults))
 )]
 async fn complete_many(
     State(app): State<App>,
-    Body(body): Body<CompleteMany>,
-) -> Result<Completed> {
+    JsonBody(body): JsonBody<TaskReports>,
+) -> Result<TaskReportResults> {
     let most = app.kernel().limits().claim_tasks;
     if body.results.len() > most {
         let text = format!("one request carries at most {most} results");
-        return Err(Problem::new(Reason::InvalidBody, text));
+        return Err(Problem::new(ProblemCode::InvalidBody, text));
     }
-    // All are under way together, so they share their commits.
-    let results = join_all(body.results.into_iter().map(|item| report(&app, item))).await;
-    ok(Completed { results })
+    // Concurrent reports share commits.
+    let results = join_all(body.results.into_iter().map(|item| report_item(&app, item))).await;
+    ok(TaskReportResults { results })
 }
 
-async fn report(app: &App, item: ItemResult) -> ItemDone {
+async fn report_item(app: &App, item: TaskReport) -> TaskReportResult {
     let id = item.id.clone();
-    match report_one(app, item).await {
-        Ok(()) => ItemDone { id, status: 200, code: None, detail: None },
-        Err(problem) => ItemDone {
+    match try_report_item(app, item).await {
+        Ok(()) => TaskReportResult { id, status: 200, code: None, detail: None },
+        Err(problem) => TaskReportResult {
             id,
             status: problem.status().as_u16(),
             code: Some(problem.code().to_owned()),
@@ -187,20 +194,20 @@ async fn report(app: &App, item: ItemResult) -> ItemDone {
     }
 }
 
-async fn report_one(app: &App, item: ItemResult) -> std::result::Result<(), Problem> {
-    let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).not_there())?;
+async fn try_report_item(app: &App, item: TaskReport) -> std::result::Result<(), Problem> {
+    let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).into_not_found())?;
     let report = if item.error.is_some() || item.bpmn_error.is_some() {
         let now = app.kernel().now().engine;
-        failed(item.error, item.retryable, item.retry_after, item.bpmn_error, now)?
+        failure_report(item.error, item.retryable, item.retry_after, item.bpmn_error, now)?
     } else {
         Report::Completed(item.output)
     };
-    Ok(tell(app, task, item.lease_token.as_deref(), report).await?)
+    Ok(send_report(app, task, item.lease_token.as_deref(), report).await?)
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum KindParam {
+enum TaskKindParam {
     Worker,
     Engine,
     User,
@@ -208,7 +215,7 @@ enum KindParam {
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum StateParam {
+enum TaskStateParam {
     Ready,
     Leased,
     Held,
@@ -219,28 +226,28 @@ enum StateParam {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Done by these: `user` is the list of people.
+    /// Only of this kind; `user` lists user tasks.
     #[serde(default)]
     #[param(inline)]
-    kind: Option<KindParam>,
-    /// In this state.
+    kind: Option<TaskKindParam>,
+    /// Only in this state.
     #[serde(default)]
     #[param(inline)]
-    state: Option<StateParam>,
-    /// Of this instance.
+    state: Option<TaskStateParam>,
+    /// Only of this instance.
     #[serde(default)]
     instance: Option<String>,
-    /// How many at most: 50 when not given, 1,000 at most.
+    /// Maximum number of entries: 50 by default, 1,000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Tasks that are not over, and those that are over and nobody awaited.
+/// Lists open tasks, and detached tasks that have ended.
 #[utoipa::path(
-    get, path = "/tasks", operation_id = "list_tasks", tag = "tasks", params(ListQuery),
+    get, path = "/tasks", operation_id = "listTasks", tag = "tasks", params(ListQuery),
     responses((status = 200, description = "Tasks", body = Page<Task>))
 )]
 async fn list(
@@ -248,69 +255,69 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Task>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<TaskId> = page::cursor(query.cursor.as_deref())?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<TaskId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let filter = TaskFilter {
         instance: query.instance.map(|id| id.parse()).transpose()?,
         kind: query.kind.map(|kind| match kind {
-            KindParam::Worker => TaskKind::Worker,
-            KindParam::Engine => TaskKind::Engine,
-            KindParam::User => TaskKind::User,
+            TaskKindParam::Worker => TaskKind::Worker,
+            TaskKindParam::Engine => TaskKind::Engine,
+            TaskKindParam::User => TaskKind::User,
         }),
         state: query.state.map(|state| match state {
-            StateParam::Ready => TaskState::Ready,
-            StateParam::Leased => TaskState::Leased,
-            StateParam::Held => TaskState::Held,
-            StateParam::Done => TaskState::Done,
+            TaskStateParam::Ready => TaskState::Ready,
+            TaskStateParam::Leased => TaskState::Leased,
+            TaskStateParam::Held => TaskState::Held,
+            TaskStateParam::Done => TaskState::Done,
         }),
     };
-    let mut rows = app.store().tasks(filter, page::ask(after, limit)).await?;
+    let mut rows = app.store().tasks(filter, pagination::store_page(after, limit)).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| row.id.to_string());
     let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
-    audit::read(&app, &caller, "list_tasks", of).await;
+    audit::log_guarded_read(&app, &caller, "listTasks", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
-        items.push(Task::of(row, app.catalog().get(row.definition).await?.name.clone()));
+        items.push(Task::of(row, app.definitions().get(row.definition).await?.name.clone()));
     }
     ok(Page { items, next_cursor })
 }
 
-/// One task.
+/// Returns a task.
 #[utoipa::path(
-    get, path = "/tasks/{id}", operation_id = "get_task", tag = "tasks",
+    get, path = "/tasks/{id}", operation_id = "getTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
     responses((status = 200, description = "The task", body = Task))
 )]
-async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TaskId>) -> Result<Task> {
+async fn get(State(app): State<App>, caller: Caller, PathId(id): PathId<TaskId>) -> Result<Task> {
     let row = app.store().task(id).await?.ok_or(Error::UnknownTask(id))?;
-    audit::read(&app, &caller, "get_task", vec![(id.0.instance, row.definition)]).await;
-    ok(Task::of(&row, app.catalog().get(row.definition).await?.name.clone()))
+    audit::log_guarded_read(&app, &caller, "getTask", vec![(id.0.instance, row.definition)]).await;
+    ok(Task::of(&row, app.definitions().get(row.definition).await?.name.clone()))
 }
 
-/// Gives a user task to a person.
+/// Assigns a user task to a person.
 #[utoipa::path(
-    post, path = "/tasks/{id}/assign", operation_id = "assign", tag = "tasks", request_body = Assignment,
+    post, path = "/tasks/{id}/assign", operation_id = "assignTask", tag = "tasks", request_body = TaskAssignment,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is theirs", body = Done))
+    responses((status = 200, description = "Assigned", body = OperationResult))
 )]
 async fn assign(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<Assignment>,
-) -> Result<Done> {
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskAssignment>,
+) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: Some(body.assignee) }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
-/// Takes a user task from whoever has it.
+/// Removes the assignee of a user task.
 #[utoipa::path(
-    post, path = "/tasks/{id}/unassign", operation_id = "unassign", tag = "tasks",
+    post, path = "/tasks/{id}/unassign", operation_id = "unassignTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is nobody's", body = Done))
+    responses((status = 200, description = "Unassigned", body = OperationResult))
 )]
-async fn unassign(State(app): State<App>, Id(task): Id<TaskId>) -> Result<Done> {
+async fn unassign(State(app): State<App>, PathId(task): PathId<TaskId>) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: None }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

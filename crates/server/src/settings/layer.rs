@@ -1,4 +1,4 @@
-//! A file, the environment and flags become one set of settings.
+//! Merges file, environment and flags into the settings.
 
 use std::path::{Path, PathBuf};
 
@@ -6,41 +6,41 @@ use toml::{Table, Value};
 
 use super::Settings;
 
-/// The prefix of variables: `MEANTIME_LISTEN`, `MEANTIME_HTTP__BODY_BYTES`.
-const PREFIX: &str = "MEANTIME_";
+/// The prefix of environment variables: `MEANTIME_LISTEN`, `MEANTIME_HTTP__MAX_BODY_BYTES`.
+const ENV_PREFIX: &str = "MEANTIME_";
 
-/// What is wrong with the configuration.
+/// Why the configuration is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
     /// The file is not TOML.
     #[error("{}: {source}", path.display())]
     Syntax {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The syntax error with its position.
         #[source]
         source: Box<toml::de::Error>,
     },
-    /// A setting is unknown or has a value it cannot have.
+    /// A setting is unknown or has an invalid value.
     #[error("configuration: {0}")]
     Value(Box<toml::de::Error>),
 }
 
-/// Layers of settings; each one wins over those before it.
+/// Layers of settings; each one overrides those before it.
 #[derive(Debug, Default)]
 pub struct Layers(Table);
 
 impl Layers {
-    /// What a file says.
+    /// Adds the settings of a TOML file.
     pub fn file(mut self, path: &Path) -> Result<Self, SettingsError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|source| SettingsError::File { path: path.to_owned(), source })?;
@@ -52,20 +52,21 @@ impl Layers {
         Ok(self)
     }
 
-    /// What variables say: `MEANTIME_` and the path of the setting, with `__` between parts.
+    /// Adds environment variables: `MEANTIME_` and the path of the setting, with `__` between
+    /// parts.
     #[must_use]
     pub fn environment(mut self, variables: impl Iterator<Item = (String, String)>) -> Self {
         for (name, value) in variables {
-            let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            let Some(path) = name.strip_prefix(ENV_PREFIX) else { continue };
             let path: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
-            if !is_other(path.first().map_or("", String::as_str)) {
+            if !is_reserved(path.first().map_or("", String::as_str)) {
                 put(&mut self.0, &path, read(&value));
             }
         }
         self
     }
 
-    /// What a flag says.
+    /// Adds a setting by its dotted path.
     #[must_use]
     pub fn flag(mut self, path: &str, value: impl Into<Value>) -> Self {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
@@ -73,14 +74,14 @@ impl Layers {
         self
     }
 
-    /// All of it together.
+    /// The merged settings; unknown settings are rejected.
     pub fn settings(self) -> Result<Settings, SettingsError> {
         self.0.try_into().map_err(|error| SettingsError::Value(Box::new(error)))
     }
 }
 
-/// Variables of the command line itself, and those of tests, are no settings.
-fn is_other(name: &str) -> bool {
+/// Variables of command line options and of tests, which are not settings.
+fn is_reserved(name: &str) -> bool {
     matches!(name, "config" | "url" | "token") || name.starts_with("test_")
 }
 
@@ -107,7 +108,7 @@ fn put(table: &mut Table, path: &[String], value: Value) {
     }
 }
 
-/// A number, a flag or a list when it reads as one, a text otherwise.
+/// Parses a number, a boolean or a list; anything else is a string.
 fn read(text: &str) -> Value {
     let parsed: Option<Table> = format!("value = {text}").parse().ok();
     match parsed.and_then(|mut table| table.remove("value")) {
@@ -129,11 +130,11 @@ mod tests {
     fn flags_win_over_variables_and_variables_over_files() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("meantime.toml");
-        let text = "listen = \"127.0.0.1:1\"\n[http]\nbody_bytes = 1\njson_depth = 2\n";
+        let text = "listen = \"127.0.0.1:1\"\n[http]\nmax_body_bytes = 1\nmax_json_depth = 2\n";
         std::fs::write(&path, text).unwrap();
         let given = variables(&[
             ("MEANTIME_LISTEN", "127.0.0.1:2"),
-            ("MEANTIME_HTTP__BODY_BYTES", "3"),
+            ("MEANTIME_HTTP__MAX_BODY_BYTES", "3"),
             ("MEANTIME_DB", "sqlite:/tmp/a.db"),
             ("MEANTIME_CONFIG", "x"),
             ("MEANTIME_TEST_POSTGRES", "y"),
@@ -142,12 +143,12 @@ mod tests {
         let layers = Layers::default().file(&path).unwrap().environment(given);
         let settings = layers.flag("listen", "127.0.0.1:4").settings().unwrap();
         assert_eq!(settings.listen.port(), 4);
-        assert_eq!((settings.http.body_bytes, settings.http.json_depth), (3, 2));
+        assert_eq!((settings.http.max_body_bytes, settings.http.max_json_depth), (3, 2));
         assert_eq!(settings.db.to_string(), "sqlite:/tmp/a.db");
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_by_name() {
+    fn unknown_settings_are_rejected_by_name() {
         let layers = Layers::default().environment(variables(&[("MEANTIME_HTTP__BODY", "3")]));
         let error = layers.settings().unwrap_err().to_string();
         assert!(error.contains("unknown field `body`"), "{error}");
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_can_be_read() {
+    fn printed_settings_can_be_read() {
         let printed = toml::to_string(&Settings::default()).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("meantime.toml");

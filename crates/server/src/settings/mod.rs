@@ -1,6 +1,6 @@
-//! The configuration: what can be set, its defaults, and where it comes from.
+//! The configuration: all settings, their defaults and sources.
 //!
-//! A file, the environment and flags, in rising order. What nobody knows is refused by name.
+//! Flags override the environment, which overrides the file. Unknown settings are rejected.
 
 mod layer;
 mod model;
@@ -10,6 +10,6 @@ pub use layer::{Layers, SettingsError};
 pub use model::{
     ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
     JwtSettings, LogFormat, LogSettings, RateSettings, RetentionSettings, Role, Settings,
-    StoreSettings, TlsSettings, TraceSettings,
+    StoreDurability, StoreSettings, TlsSettings, TraceSettings,
 };
 pub use period::Period;

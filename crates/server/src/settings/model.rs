@@ -1,4 +1,4 @@
-//! Every setting with its default. `docs/reference/configuration.md` says the same in words.
+//! All settings with their defaults; `docs/reference/configuration.md` documents them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,27 +17,27 @@ use crate::journey::JourneySettings;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Where state is kept.
+    /// The store.
     pub db: Db,
-    /// Whether it may listen beyond this machine without asking who comes.
+    /// Whether unauthenticated remote access is allowed.
     pub insecure: bool,
     /// The HTTP server.
     pub http: HttpSettings,
-    /// TLS for those who connect.
+    /// TLS of inbound connections.
     pub tls: TlsSettings,
-    /// Who may do what.
+    /// Authentication.
     pub auth: AuthSettings,
-    /// How often.
+    /// Rate limits.
     pub rate: RateSettings,
-    /// Where outbound calls may go.
+    /// Outbound calls.
     pub egress: EgressSettings,
-    /// The engine's limits.
+    /// Limits of the engine.
     pub limits: Limits,
-    /// How long what is over is kept.
+    /// How long finished instances are kept.
     pub retention: RetentionSettings,
-    /// The store.
+    /// Options of the store.
     pub store: StoreSettings,
     /// The clock.
     pub clock: ClockSettings,
@@ -45,7 +45,7 @@ pub struct Settings {
     pub log: LogSettings,
     /// Traces.
     pub trace: TraceSettings,
-    /// What journeys get from their deployment.
+    /// Settings of journeys.
     pub journeys: JourneySettings,
 }
 
@@ -72,20 +72,20 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// As a configuration file says it.
+    /// Serialises the settings as a configuration file.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
     }
 }
 
-/// Where state is kept.
+/// The store to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Db {
-    /// In one file.
+    /// A SQLite file.
     Sqlite(PathBuf),
-    /// In memory: gone with the process. For tests.
+    /// In memory, lost with the process. For tests.
     Memory,
-    /// In a PostgreSQL database.
+    /// A PostgreSQL database.
     Postgres(String),
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Db {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Memory => f.write_str("memory"),
-            // It may hold a password.
+            // The URL may contain a password.
             Self::Postgres(url) => {
                 let host = url.rsplit_once('@').map_or("…", |(_, host)| host);
                 write!(f, "postgres://…@{host}")
@@ -136,74 +136,74 @@ impl<'de> Deserialize<'de> for Db {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpSettings {
-    /// Bytes of a request body.
-    pub body_bytes: usize,
-    /// Bytes of a source to deploy.
-    pub deploy_bytes: usize,
-    /// Levels of nesting in JSON that enters: bodies of requests, and of answers to calls.
-    pub json_depth: usize,
-    /// Bytes of a request's head.
-    pub header_bytes: usize,
-    /// Header fields of a request.
-    pub headers: usize,
-    /// How long a connection may take until the head of its next request is there, whether it sends
-    /// slowly or nothing at all.
+    /// Maximum size of a request body, in bytes.
+    pub max_body_bytes: usize,
+    /// Maximum size of a source to deploy, in bytes.
+    pub max_deploy_bytes: usize,
+    /// Maximum nesting of JSON in request bodies and in responses to outbound calls.
+    pub max_json_depth: usize,
+    /// Maximum size of a request head, in bytes.
+    pub max_header_bytes: usize,
+    /// Maximum number of header fields of a request.
+    pub max_headers: usize,
+    /// Time limit for receiving the head of the next request; also the idle timeout of a
+    /// connection.
     pub header_timeout: Period,
-    /// How long a request's body may take to arrive.
+    /// Time limit for receiving a request body.
     pub body_timeout: Period,
-    /// Connections at a time.
-    pub connections: usize,
-    /// Connections of one address at a time; of one network of 64 bits in IPv6.
-    pub connections_per_address: usize,
-    /// Requests under way at a time; those that wait do not count.
-    pub requests: usize,
-    /// Requests that wait at a time: for their body, for an instance, for tasks or for events.
-    pub waiting: usize,
-    /// The longest a synchronous start waits.
-    pub wait: Period,
-    /// The longest a claim waits for tasks.
-    pub claim_wait: Period,
-    /// How long what is under way may take after the server was told to stop.
-    pub drain: Period,
+    /// Maximum number of connections.
+    pub max_connections: usize,
+    /// Maximum number of connections per address; for IPv6 per /64 network.
+    pub max_connections_per_address: usize,
+    /// Maximum number of requests in flight; waiting requests do not count.
+    pub max_requests: usize,
+    /// Maximum number of requests that wait for a body, an instance, tasks or events.
+    pub max_waiting: usize,
+    /// Longest wait of a synchronous start.
+    pub max_wait: Period,
+    /// Longest wait of a claim for tasks.
+    pub max_claim_wait: Period,
+    /// Time limit for requests in flight at shutdown.
+    pub drain_timeout: Period,
 }
 
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
-            body_bytes: 1 << 20,
-            deploy_bytes: 16 << 20,
-            json_depth: 128,
-            header_bytes: 64 << 10,
-            headers: 100,
+            max_body_bytes: 1 << 20,
+            max_deploy_bytes: 16 << 20,
+            max_json_depth: 128,
+            max_header_bytes: 64 << 10,
+            max_headers: 100,
             header_timeout: Period::seconds(30),
             body_timeout: Period::seconds(30),
-            connections: 10_000,
-            connections_per_address: 2_048,
-            requests: 1_024,
-            waiting: 8_192,
-            wait: Period::seconds(25),
-            claim_wait: Period::seconds(60),
-            drain: Period::seconds(20),
+            max_connections: 10_000,
+            max_connections_per_address: 2_048,
+            max_requests: 1_024,
+            max_waiting: 8_192,
+            max_wait: Period::seconds(25),
+            max_claim_wait: Period::seconds(60),
+            drain_timeout: Period::seconds(20),
         }
     }
 }
 
-/// TLS for those who connect. Without certificates there is none.
+/// TLS of inbound connections. Without a certificate TLS is off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
-    /// A PEM file with the server's certificate and what it was issued with.
+    /// PEM file with the certificate of the server and its chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cert: Option<PathBuf>,
-    /// A PEM file with its key.
+    /// PEM file with the key of the certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
-    /// A PEM file with the authorities that issue certificates to clients.
+    /// PEM file with the authorities that issue client certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_ca: Option<PathBuf>,
-    /// Whether clients must have one, if there is such a file.
+    /// Whether clients need a certificate when `client_ca` is set.
     pub clients: ClientCertificates,
-    /// How long browsers remember never to come without TLS; zero tells them nothing.
+    /// Lifetime of `Strict-Transport-Security`; zero turns the header off.
     pub hsts: Period,
 }
 
@@ -223,19 +223,19 @@ impl Default for TlsSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificates {
-    /// Nobody connects without one.
+    /// Connections without a certificate are rejected.
     Required,
-    /// Whoever has one may present it.
+    /// A certificate is verified if presented.
     Optional,
 }
 
-/// What a caller may do, in rising order of trust except for workers.
+/// Roles, in rising order of trust except for workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Looks at everything.
+    /// Reads everything.
     Viewer,
-    /// Starts, signals, cancels, corrects.
+    /// Reads; starts, signals, cancels and corrects instances.
     Operator,
     /// Claims tasks and reports on them.
     Worker,
@@ -245,11 +245,11 @@ pub enum Role {
     Admin,
 }
 
-/// Who may do what.
+/// Authentication of callers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthSettings {
-    /// Keys of programs and people.
+    /// API keys.
     pub keys: Vec<ApiKey>,
     /// Tokens of an identity provider.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,32 +257,32 @@ pub struct AuthSettings {
 }
 
 impl AuthSettings {
-    /// Whether anybody is asked who they are.
+    /// Whether authentication is configured.
     pub const fn is_configured(&self) -> bool {
         !self.keys.is_empty() || self.jwt.is_some()
     }
 }
 
-/// A key, as it is kept: never the key itself.
+/// An API key as stored: its hash, never the key itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiKey {
-    /// The part of the key that is no secret.
+    /// The public part of the key.
     pub id: String,
-    /// Whose it is or what it is for: what the history and the log say who did something.
+    /// Name of the owner or purpose, shown in history and log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// SHA-256 of the whole key, in hex.
     pub sha256: String,
-    /// What it may do.
+    /// The role of its holder.
     pub role: Role,
-    /// When it stops being good.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
 impl ApiKey {
-    /// How it is called where people read it.
+    /// The name, or the id if it has none.
     pub fn display_name(&self) -> &str {
         self.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.id)
     }
@@ -292,19 +292,19 @@ impl ApiKey {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JwtSettings {
-    /// Who signs them: `iss`.
+    /// Expected issuer (`iss`).
     pub issuer: String,
-    /// Whom they are for: `aud`.
+    /// Expected audience (`aud`).
     pub audience: String,
-    /// Where the issuer's keys are: an address, or a file.
+    /// URL or file of the issuer's keys.
     pub jwks: String,
-    /// Which signatures are believed.
+    /// Accepted signature algorithms.
     #[serde(default = "algorithms")]
     pub algorithms: Vec<String>,
-    /// The claim that holds the role, or a list with it.
+    /// The claim with the role or a list of roles.
     #[serde(default = "role_claim")]
     pub role_claim: String,
-    /// How far clocks may differ.
+    /// Tolerated clock difference.
     #[serde(default = "leeway")]
     pub leeway: Period,
 }
@@ -321,15 +321,15 @@ const fn leeway() -> Period {
     Period::seconds(30)
 }
 
-/// How often somebody may call.
+/// Rate limits of callers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateSettings {
-    /// Requests a second for each key, or each address without keys; 0 is as many as come.
+    /// Requests per second per key, or per address without a key; 0 means unlimited.
     pub requests_per_second: u32,
-    /// So many at once.
+    /// Size of the token bucket: requests allowed at once.
     pub burst: u32,
-    /// Wrong credentials a minute for one key from one address.
+    /// Failed authentications per minute, key and address.
     pub failures_per_minute: u32,
 }
 
@@ -339,31 +339,31 @@ impl Default for RateSettings {
     }
 }
 
-/// Where outbound calls may go, and how much they may take.
+/// Limits of outbound calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EgressSettings {
-    /// Networks that may be called although they are private, such as `10.1.0.0/16`.
+    /// Private networks that may be called, such as `10.1.0.0/16`.
     pub allow: Vec<String>,
-    /// Ports that may be called; empty is all.
+    /// Ports that may be called; empty means all.
     pub ports: Vec<u16>,
-    /// Hosts that are reached elsewhere, such as `"*.example.com" = "127.0.0.1:9443"`: mocks.
-    pub hosts: BTreeMap<String, String>,
-    /// A PEM file with authorities whose certificates are believed besides those of this machine.
+    /// Addresses that replace hosts, such as `"*.example.com" = "127.0.0.1:9443"`, for mocks.
+    pub host_overrides: BTreeMap<String, String>,
+    /// PEM file with authorities that are trusted in addition to those of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
-    /// How many redirects are followed.
-    pub redirects: u32,
-    /// How long connecting may take.
+    /// Maximum number of redirects to follow.
+    pub max_redirects: u32,
+    /// Time limit for connecting.
     pub connect_timeout: Period,
-    /// How long a call may take that names no timeout.
+    /// Time limit of a call that sets none.
     pub timeout: Period,
-    /// The longest timeout that a call may name.
+    /// Longest time limit that a call may set.
     pub max_timeout: Period,
-    /// Bytes of an answer.
-    pub response_bytes: usize,
-    /// Calls under way at a time.
-    pub calls: usize,
+    /// Maximum size of a response, in bytes.
+    pub max_response_bytes: usize,
+    /// Maximum number of calls in flight.
+    pub max_calls: usize,
 }
 
 impl Default for EgressSettings {
@@ -371,19 +371,19 @@ impl Default for EgressSettings {
         Self {
             allow: Vec::new(),
             ports: vec![80, 443],
-            hosts: BTreeMap::new(),
+            host_overrides: BTreeMap::new(),
             ca_file: None,
-            redirects: 5,
+            max_redirects: 5,
             connect_timeout: Period::seconds(5),
             timeout: Period::seconds(30),
             max_timeout: Period::seconds(300),
-            response_bytes: 1 << 20,
-            calls: 256,
+            max_response_bytes: 1 << 20,
+            max_calls: 256,
         }
     }
 }
 
-/// How long what is over is kept: ISO 8601 durations, or `forever`.
+/// Retention periods: ISO 8601 durations, or `forever`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionSettings {
@@ -393,11 +393,11 @@ pub struct RetentionSettings {
     pub failed: String,
     /// Cancelled instances.
     pub cancelled: String,
-    /// Outcomes of tasks that nobody awaited.
+    /// Results of detached tasks.
     pub detached_tasks: String,
     /// What became of occurrences of schedules.
     pub occurrences: String,
-    /// Definitions with periods of their own: `completed`, `failed`, `cancelled`.
+    /// Periods per definition: `completed`, `failed`, `cancelled`.
     pub definitions: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -416,7 +416,7 @@ impl Default for RetentionSettings {
 }
 
 impl RetentionSettings {
-    /// As the engine wants it.
+    /// Parses the periods for the engine.
     pub fn to_retention(&self) -> Result<Retention, TimeError> {
         let mut retention = Retention {
             completed: Keep::parse(&self.completed)?,
@@ -439,26 +439,26 @@ impl RetentionSettings {
     }
 }
 
-/// The store.
+/// Options of the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreSettings {
-    /// Whether a loss of power may cost the last commits. Faster on slow disks, and weaker.
-    pub survive_process_crash_only: bool,
-    /// Start although the write-ahead log of the file is damaged: what follows the damage is lost.
+    /// What a commit in SQLite survives.
+    pub durability: StoreDurability,
+    /// Start although the write-ahead log is damaged; everything after the damage is lost.
     pub accept_damaged_wal: bool,
-    /// The largest the file may become, in bytes; 0 is as large as the disk allows.
+    /// Maximum size of the SQLite file in bytes; 0 means unlimited.
     pub max_bytes: u64,
-    /// How many transactions can be open at a time in PostgreSQL.
+    /// Concurrent transactions in PostgreSQL.
     pub writers: usize,
-    /// How many reads can run at a time in PostgreSQL.
+    /// Concurrent reads in PostgreSQL.
     pub readers: usize,
 }
 
 impl Default for StoreSettings {
     fn default() -> Self {
         Self {
-            survive_process_crash_only: false,
+            durability: StoreDurability::Power,
             accept_damaged_wal: false,
             max_bytes: 0,
             writers: 8,
@@ -467,26 +467,36 @@ impl Default for StoreSettings {
     }
 }
 
+/// What a commit in SQLite survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoreDurability {
+    /// A power failure: the log is synchronised with every commit.
+    Power,
+    /// A crash of the process. A power failure can lose the last commits. Faster on slow disks.
+    Process,
+}
+
 /// The clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClockSettings {
-    /// Whether time stands still until it is moved by a request. For tests and demonstrations.
+    /// Whether the clock is virtual: it moves only on request. For tests and demonstrations.
     #[serde(rename = "virtual")]
     pub is_virtual: bool,
-    /// Where the virtual clock begins; now when not given.
+    /// Initial time of a virtual clock; now by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Timestamp>,
-    /// How many timers one move of the clock may set off.
-    pub firings: u64,
-    /// Start although the clock is far behind the time that the store has seen: no timer fires
-    /// until it has caught up.
+    /// Maximum number of timers that one advance may fire.
+    pub max_firings: u64,
+    /// Start although the clock is far behind the time recorded in the store; no timer fires until
+    /// it has caught up.
     pub accept_behind: bool,
 }
 
 impl Default for ClockSettings {
     fn default() -> Self {
-        Self { is_virtual: false, start: None, firings: 100_000, accept_behind: false }
+        Self { is_virtual: false, start: None, max_firings: 100_000, accept_behind: false }
     }
 }
 
@@ -494,7 +504,7 @@ impl Default for ClockSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
-    /// Text for people, or JSON for programs.
+    /// Format of the lines.
     pub format: LogFormat,
     /// `error`, `warn`, `info`, `debug` or `trace`.
     pub level: String,
@@ -506,14 +516,14 @@ impl Default for LogSettings {
     }
 }
 
-/// Traces for a collector of OpenTelemetry.
+/// Export of traces to an OpenTelemetry collector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceSettings {
-    /// Where it takes OTLP over HTTP, such as `http://127.0.0.1:4318`. Without it nothing is sent.
+    /// OTLP/HTTP endpoint such as `http://127.0.0.1:4318`; without it nothing is exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// What this service is called there.
+    /// The service name in traces.
     pub service: String,
 }
 
@@ -523,7 +533,7 @@ impl Default for TraceSettings {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {

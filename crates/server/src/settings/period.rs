@@ -1,4 +1,4 @@
-//! Durations of settings: ISO 8601, without calendar parts.
+//! Durations in settings: ISO 8601 without calendar units.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Period(Duration);
 
 impl Period {
-    /// So many seconds.
+    /// A period of whole seconds.
     pub const fn seconds(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }

@@ -1,39 +1,39 @@
-//! The virtual clock.
+//! Wire types of the virtual clock.
 
 use meantime_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Lasting;
+use super::DurationParam;
 
-/// Where the virtual clock stands.
+/// The time of the virtual clock.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Clock {
-    /// The time of timers, deadlines and schedules.
+    /// The current time of timers, deadlines and schedules.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) now: Timestamp,
 }
 
-/// How far to move the virtual clock: one of both.
+/// How far to advance the virtual clock: `by` or `to`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Advance {
-    /// By so long, in UTC.
+pub(crate) struct ClockAdvance {
+    /// A duration, in UTC.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
-    pub(crate) by: Option<Lasting>,
-    /// To this instant.
+    pub(crate) by: Option<DurationParam>,
+    /// The instant to advance to.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) to: Option<Timestamp>,
 }
 
-/// What moving the clock did.
+/// The result of advancing the clock.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Moved {
-    /// Where it stands.
+pub(crate) struct ClockAdvanceResult {
+    /// The new time of the clock.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) now: Timestamp,
-    /// How many timers fired on the way.
+    /// How many timers fired.
     pub(crate) fired: u64,
 }

@@ -1,20 +1,20 @@
-//! Definitions and what is wrong with them.
+//! Wire types of definitions and diagnostics.
 
 use meantime_core::{Severity, Timestamp};
 use meantime_kernel::store::DefinitionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// One thing to say about a source.
+/// A problem in a source, with its position.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Diagnostic {
-    /// Stable code; each has a page.
+    /// Stable code; `/docs` explains it.
     code: String,
     /// `error`, `warning` or `note`.
     #[schema(example = "error")]
     severity: &'static str,
-    /// What is wrong, with the offending element in its own spelling.
+    /// What is wrong, naming the key or element as the source spells it.
     message: String,
     /// The line where it starts, from 1.
     line: u32,
@@ -23,10 +23,10 @@ pub(crate) struct Diagnostic {
     /// The line where it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u32>,
-    /// The column behind its end.
+    /// The column after its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_column: Option<u32>,
-    /// What to do instead.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
 }
@@ -50,9 +50,9 @@ impl From<&meantime_core::Diagnostic> for Diagnostic {
     }
 }
 
-/// What a deployment made, or would make.
+/// The result of a deployment or a dry run.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Deployed {
+pub(crate) struct DeploymentResult {
     /// One entry for each definition of the source.
     pub(crate) definitions: Vec<DeployedDefinition>,
 }
@@ -60,11 +60,11 @@ pub(crate) struct Deployed {
 /// A definition that was deployed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DeployedDefinition {
-    /// The name that starts use.
+    /// The name by which instances are started.
     pub(crate) name: String,
     /// `flow`, `journey` or `bpmn`.
     pub(crate) notation: String,
-    /// Counted from 1 for each name; of a dry run, not there.
+    /// Version number, from 1 for each name; absent in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<u32>,
     /// The author's own version.
@@ -72,7 +72,7 @@ pub(crate) struct DeployedDefinition {
     pub(crate) label: Option<String>,
     /// SHA-256 of the source.
     pub(crate) hash: String,
-    /// What deploys but is probably not what was meant.
+    /// Diagnostics that do not prevent the deployment.
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -80,11 +80,11 @@ pub(crate) struct DeployedDefinition {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Definition {
-    /// The name that starts use.
+    /// The name by which instances are started.
     name: String,
     /// `flow`, `journey` or `bpmn`.
     notation: String,
-    /// Counted from 1 for each name.
+    /// Version number, from 1 for each name.
     version: u32,
     /// The author's own version.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub(crate) struct Definition {
     /// When it was deployed.
     #[schema(value_type = String, format = DateTime)]
     deployed_at: Timestamp,
-    /// Whether it was undeployed: then it starts nothing, and instances that run it go on.
+    /// Whether it was undeployed: it starts no new instances, running ones continue.
     retired: bool,
 }
 
@@ -115,9 +115,9 @@ impl From<&DefinitionRow> for Definition {
     }
 }
 
-/// A definition as a drawing.
+/// The graph of a definition, for drawing.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Graph {
+pub(crate) struct DefinitionGraph {
     /// Its places.
     pub(crate) nodes: Vec<GraphNode>,
     /// Ways from place to place.
@@ -131,7 +131,7 @@ pub(crate) struct GraphNode {
     pub(crate) id: String,
     /// What kind of place.
     pub(crate) kind: String,
-    /// A name for people.
+    /// The label to display.
     pub(crate) label: String,
     /// The line in the source where it begins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,16 +141,16 @@ pub(crate) struct GraphNode {
 /// A way from place to place.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GraphEdge {
-    /// Where it begins.
+    /// The id of the source node.
     pub(crate) from: String,
-    /// Where it ends.
+    /// The id of the target node.
     pub(crate) to: String,
-    /// When it is taken.
+    /// The condition of the edge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
 }
 
-impl From<meantime_core::Graph> for Graph {
+impl From<meantime_core::Graph> for DefinitionGraph {
     fn from(graph: meantime_core::Graph) -> Self {
         let nodes = graph.nodes.into_iter().map(|node| GraphNode {
             id: node.id,

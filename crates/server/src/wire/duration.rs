@@ -1,4 +1,4 @@
-//! Durations and moments as callers write them.
+//! Durations and instants in requests.
 
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
@@ -7,29 +7,29 @@ use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-/// An ISO 8601 duration, such as `PT10S`, that is not negative; a number counts seconds.
+/// A non-negative ISO 8601 duration such as `PT10S`, or a number of seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lasting(Span);
+pub(crate) struct DurationParam(Span);
 
-impl Lasting {
-    /// Reads a text.
+impl DurationParam {
+    /// Parses the text of a query parameter or JSON string.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         Span::parse_delay(text).map(Self)
     }
 
-    /// The instant so long after another, in UTC.
+    /// The instant this long after `at`, in UTC.
     pub(crate) fn after(&self, at: Timestamp) -> Result<Timestamp, TimeError> {
         self.0.add_to(at, &Zone::UTC)
     }
 
-    /// Milliseconds; months and years count as long as they are from an instant on.
+    /// The length in milliseconds when it starts at `at`: months and years vary.
     pub(crate) fn millis_from(&self, at: Timestamp) -> Result<u64, TimeError> {
         let ms = self.after(at)?.saturating_since(at);
         Ok(u64::try_from(ms).unwrap_or_default())
     }
 }
 
-impl<'de> Deserialize<'de> for Lasting {
+impl<'de> Deserialize<'de> for DurationParam {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Numbers are kept as they are written, so the text of the value decides.
         let value = Json::deserialize(deserializer)?;
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Lasting {
     }
 }
 
-impl PartialSchema for Lasting {
+impl PartialSchema for DurationParam {
     fn schema() -> RefOr<Schema> {
         let seconds = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
         let either = OneOfBuilder::new().item(Object::with_type(Type::String)).item(seconds);
@@ -52,44 +52,44 @@ impl PartialSchema for Lasting {
     }
 }
 
-impl ToSchema for Lasting {}
+impl ToSchema for DurationParam {}
 
-/// An RFC 3339 instant, or an ISO 8601 duration from now on.
+/// An RFC 3339 instant, or an ISO 8601 duration from now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// That instant.
+pub(crate) enum InstantParam {
+    /// An absolute instant.
     At(Timestamp),
-    /// So long after now.
-    After(Lasting),
+    /// A duration from now.
+    After(DurationParam),
 }
 
-impl Moment {
-    /// Reads a text.
+impl InstantParam {
+    /// Parses the text of a query parameter or JSON string.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         if text.starts_with(['P', 'p', '-', '+']) {
-            return Lasting::parse(text).map(Self::After);
+            return DurationParam::parse(text).map(Self::After);
         }
         Timestamp::parse(text).map(Self::At)
     }
 
-    /// The duration in its words, if it is one.
+    /// The text of the duration, if it is one.
     pub(crate) fn duration(&self) -> Option<String> {
         match self {
             Self::At(_) => None,
-            Self::After(lasting) => Some(lasting.0.to_string()),
+            Self::After(duration) => Some(duration.0.to_string()),
         }
     }
 
-    /// The instant, when it is now.
+    /// Resolves to an instant, given the current time.
     pub(crate) fn from(&self, now: Timestamp) -> Result<Timestamp, TimeError> {
         match self {
             Self::At(at) => Ok(*at),
-            Self::After(lasting) => lasting.after(now),
+            Self::After(duration) => duration.after(now),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for InstantParam {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).map_err(|error| D::Error::custom(with_hint(&error)))

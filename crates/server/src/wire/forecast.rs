@@ -1,73 +1,73 @@
-//! What will be due, and why something was or was not.
+//! Wire types of the forecast and of explanations.
 
 use meantime_core::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Everything that will be due in a window.
+/// Everything that will fire in a time window.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
-    /// Where the window begins.
+    /// Start of the window.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) from: Timestamp,
-    /// Where it ends; not part of it.
+    /// End of the window, exclusive.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) to: Timestamp,
-    /// What will be due, in order.
-    pub(crate) items: Vec<Due>,
-    /// How much in each part of the window, if parts were asked for.
+    /// The upcoming events in due order.
+    pub(crate) items: Vec<UpcomingEvent>,
+    /// Counts per bucket, if `bucket` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) buckets: Option<Vec<Bucket>>,
-    /// Whether there is more than is shown. Parts are counted in full all the same.
+    pub(crate) buckets: Option<Vec<ForecastBucket>>,
+    /// Whether `items` is incomplete. Buckets always count everything.
     pub(crate) truncated: bool,
-    /// Where the next page begins, if there is more.
+    /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
 }
 
-/// Something that will be due.
+/// A timer, deadline or schedule occurrence that will fire.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Due {
-    /// When.
+pub(crate) struct UpcomingEvent {
+    /// When it will fire.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
     /// `timer`, `deadline`, `taskDeadline` or `occurrence`.
     pub(crate) kind: &'static str,
-    /// The timer, or the schedule.
+    /// Id of the timer or of the schedule.
     pub(crate) id: String,
-    /// Whose timer it is.
+    /// Id of the instance that the timer belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) instance_id: Option<String>,
     /// The name of the definition.
     pub(crate) definition: String,
-    /// Where in the definition.
+    /// The element of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) element: Option<String>,
-    /// The occurrence, when it fires at another instant: somebody moved its timer, or it is late.
+    /// The scheduled instant, if it fires at another one: its timer was moved, or it is late.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) scheduled_at: Option<Timestamp>,
 }
 
-/// How much is due in a part of a window.
+/// The number of upcoming events in one bucket.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Bucket {
-    /// Where the part begins.
+pub(crate) struct ForecastBucket {
+    /// Start of the bucket.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
-    /// How much.
+    /// Number of events.
     pub(crate) count: u64,
 }
 
 /// Why something happened, did not happen, or has not happened yet.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Why {
-    /// What was asked about.
+pub(crate) struct Explanation {
+    /// The id that was asked about.
     pub(crate) id: String,
     /// `timer`, `task`, `instance`, `schedule` or `occurrence`.
     pub(crate) kind: &'static str,
-    /// The answer in a sentence.
+    /// The explanation in one sentence.
     pub(crate) explanation: String,
 }

@@ -1,4 +1,4 @@
-//! What happened to an instance, one entry for each record of its history.
+//! Wire types of the history: one event for each record.
 
 use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
 use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
@@ -6,93 +6,93 @@ use meantime_kernel::store::HistoryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// One thing that happened, or will happen. Which members are there depends on its type.
+/// An event of the history or timeline of an instance. Its type decides which members are present.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEvent {
     /// Its place in the history of all instances.
     #[serde(skip_serializing_if = "String::is_empty")]
     seq: String,
-    /// The turn it belongs to.
+    /// The number of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<u64>,
-    /// When.
+    /// When it happened, or will happen.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
-    /// so on.
+    /// The type: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended`
+    /// and so on.
     #[serde(rename = "type")]
     kind: String,
-    /// Whether it is still to come.
+    /// Whether it lies in the future (timeline only).
     upcoming: bool,
-    /// The timer, task, child or incident it is about.
+    /// Id of the timer, task, child or incident.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// A type, name or definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Where in the definition.
+    /// The element of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     element: Option<String>,
-    /// What kind of due moment.
+    /// The kind of timer: `timer`, `deadline` or `taskDeadline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     due_kind: Option<&'static str>,
-    /// When it is or was due; of a failed attempt, when the next one may begin.
+    /// When it is or was due; for a failed attempt, when the next one may start.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     due_at: Option<Timestamp>,
-    /// When it was due before somebody moved it.
+    /// When it was due before an operator moved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
-    /// Why.
+    /// The cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
-    /// Whether the definition took the event.
+    /// Whether the definition consumed the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken: Option<bool>,
-    /// Which attempt of a task, from 1.
+    /// The attempt of the task, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
     /// The worker that had a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
-    /// Whether somebody fired the timer, instead of its due instant.
+    /// Whether an operator fired the timer, not its due time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     manual: bool,
     /// The code of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
-    /// In words.
+    /// The message of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// An input, or the content of a line that the definition wrote.
+    /// An input, or the data of a record that the definition wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     data: Option<Json>,
-    /// Who did it, and why.
+    /// The operator, for manual changes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
-    /// How many turns were left out.
+    by: Option<Actor>,
+    /// The number of turns that compaction removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<u64>,
 }
 
-/// Who did something, and why.
+/// The actor of a manual change, with the reason given.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct By {
+pub(crate) struct Actor {
     actor: String,
     reason: String,
 }
 
-impl From<&AuditInfo> for By {
+impl From<&AuditInfo> for Actor {
     fn from(by: &AuditInfo) -> Self {
         Self { actor: by.actor.clone(), reason: by.reason.clone() }
     }
 }
 
-impl Entry {
-    /// Something that is still to come.
+impl HistoryEvent {
+    /// An event of the future, from an armed timer.
     pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, element: String) -> Self {
         let (kind, id, element) = (kind.to_owned(), Some(id), Some(element));
         Self { at, kind, upcoming: true, id, element, due_at: Some(at), ..Self::default() }
@@ -103,25 +103,28 @@ impl Entry {
     }
 }
 
-/// The entries of one turn.
-pub(crate) fn entries(row: &HistoryRow) -> Vec<Entry> {
-    let entry = |record: &Record| Entry {
+/// The events of one turn.
+pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
+    let entry = |record: &Record| HistoryEvent {
         seq: row.seq.to_string(),
         turn: Some(row.turn_no),
         at: row.at,
-        ..of_record(record)
+        ..from_record(record)
     };
     row.records.iter().map(entry).collect()
 }
 
-fn of_record(record: &Record) -> Entry {
+#[expect(clippy::too_many_lines, reason = "a dispatch: one arm for each kind of record")]
+fn from_record(record: &Record) -> HistoryEvent {
     match record {
-        Record::Started { cause, input } => {
-            Entry { cause: Some(start_cause(cause)), data: Some(input.clone()), ..named("started") }
-        }
+        Record::Started { cause, input } => HistoryEvent {
+            cause: Some(start_cause(cause)),
+            data: Some(input.clone()),
+            ..named("started")
+        },
         Record::Event { name, key, note, taken, message, attempt, worker } => {
             let is_failure = message.is_some();
-            Entry {
+            HistoryEvent {
                 id: key.map(|key| match name.as_str() {
                     "taskCompleted" | "taskFailed" => TaskId(key).to_string(),
                     _ => key.to_string(),
@@ -135,26 +138,26 @@ fn of_record(record: &Record) -> Entry {
                 ..named(name)
             }
         }
-        Record::TimerArmed { key, kind, element, due_at } => Entry {
+        Record::TimerArmed { key, kind, element, due_at } => HistoryEvent {
             element: Some(element.clone()),
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             ..timer("timerArmed", *key)
         },
-        Record::TimerFired { key, kind, due_at, audit } => Entry {
+        Record::TimerFired { key, kind, due_at, audit } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             manual: audit.is_some(),
-            by: audit.as_ref().map(By::from),
+            by: audit.as_ref().map(Actor::from),
             ..timer("timerFired", *key)
         },
-        Record::TimerCancelled { key, kind, due_at, cause } => Entry {
+        Record::TimerCancelled { key, kind, due_at, cause } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             cause: Some(cancelled(*cause)),
             ..timer("timerCancelled", *key)
         },
-        Record::TimerEdited { key, kind, edit, from, to, audit: by } => Entry {
+        Record::TimerEdited { key, kind, edit, from, to, audit: by } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*to),
             from: Some(*from),
@@ -162,16 +165,16 @@ fn of_record(record: &Record) -> Entry {
             ..timer(edited(*edit), *key)
         },
         Record::TaskScheduled { key, name } => {
-            Entry { name: Some(name.clone()), ..task("taskScheduled", *key) }
+            HistoryEvent { name: Some(name.clone()), ..task("taskScheduled", *key) }
         }
         Record::TaskCancelled { key, cause } => {
-            Entry { cause: Some(cancelled(*cause)), ..task("taskCancelled", *key) }
+            HistoryEvent { cause: Some(cancelled(*cause)), ..task("taskCancelled", *key) }
         }
         Record::DetachedTaskEnded { key, code } => {
             let kind = if code.is_some() { "detachedTaskFailed" } else { "detachedTaskCompleted" };
-            Entry { code: code.clone(), ..task(kind, *key) }
+            HistoryEvent { code: code.clone(), ..task(kind, *key) }
         }
-        Record::AttemptFailed { key, attempt, code, message, retry_at } => Entry {
+        Record::AttemptFailed { key, attempt, code, message, retry_at } => HistoryEvent {
             attempt: Some(*attempt),
             code: Some(code.clone()),
             message: Some(message.clone()),
@@ -179,52 +182,54 @@ fn of_record(record: &Record) -> Entry {
             ..task("attemptFailed", *key)
         },
         Record::LeaseExpired { key, worker, .. } => {
-            Entry { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
+            HistoryEvent { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
-        Record::ChildStarted { key, definition } => Entry {
+        Record::ChildStarted { key, definition } => HistoryEvent {
             id: Some(key.to_string()),
             name: Some(definition.clone()),
             ..named("childStarted")
         },
-        Record::IncidentRaised { incident, failure } => Entry {
+        Record::IncidentRaised { incident, failure } => HistoryEvent {
             id: Some(incident.to_string()),
             code: Some(failure.code.clone()),
             message: Some(failure.message.clone()),
             data: failure.data.clone(),
             ..named("incidentRaised")
         },
-        Record::IncidentClosed { incident, audit: by } => Entry {
+        Record::IncidentClosed { incident, audit: by } => HistoryEvent {
             id: Some(incident.to_string()),
-            by: by.as_ref().map(By::from),
+            by: by.as_ref().map(Actor::from),
             ..named("incidentClosed")
         },
         Record::Note { kind, data } => {
-            Entry { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
+            HistoryEvent { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
         }
         Record::Command { name, audit: by } => {
-            Entry { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
+            HistoryEvent { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
         }
         Record::Ended { phase, code } => {
-            Entry { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
+            HistoryEvent { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
         }
         Record::Closing => named("closing"),
-        Record::Published { name } => Entry { name: Some(name.clone()), ..named("published") },
+        Record::Published { name } => {
+            HistoryEvent { name: Some(name.clone()), ..named("published") }
+        }
         Record::Compacted { since, turns, .. } => {
-            Entry { from: Some(*since), turns: Some(*turns), ..named("compacted") }
+            HistoryEvent { from: Some(*since), turns: Some(*turns), ..named("compacted") }
         }
     }
 }
 
-fn named(kind: &str) -> Entry {
-    Entry { kind: kind.to_owned(), ..Entry::default() }
+fn named(kind: &str) -> HistoryEvent {
+    HistoryEvent { kind: kind.to_owned(), ..HistoryEvent::default() }
 }
 
-fn timer(kind: &str, key: EffectKey) -> Entry {
-    Entry { id: Some(TimerId(key).to_string()), ..named(kind) }
+fn timer(kind: &str, key: EffectKey) -> HistoryEvent {
+    HistoryEvent { id: Some(TimerId(key).to_string()), ..named(kind) }
 }
 
-fn task(kind: &str, key: EffectKey) -> Entry {
-    Entry { id: Some(TaskId(key).to_string()), ..named(kind) }
+fn task(kind: &str, key: EffectKey) -> HistoryEvent {
+    HistoryEvent { id: Some(TaskId(key).to_string()), ..named(kind) }
 }
 
 fn edited(edit: Edit) -> &'static str {

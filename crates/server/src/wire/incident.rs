@@ -1,31 +1,31 @@
-//! Incidents.
+//! Wire types of incidents.
 
 use meantime_core::{Json, Timestamp};
 use meantime_kernel::store::{IncidentCause, IncidentRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that needs a person.
+/// An open incident: an instance, or a part of it, that needs an operator.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Incident {
-    /// Its id.
+    /// Id, opaque.
     id: String,
-    /// The instance.
+    /// Id of the instance.
     instance_id: String,
     /// What raised it: `element`, `turn`, `task` or `damage`.
     kind: &'static str,
-    /// Where in the definition, when known.
+    /// The element of the definition, if known.
     element: String,
-    /// What happened.
+    /// The error code.
     code: String,
-    /// In words.
+    /// The error message.
     message: String,
-    /// Anything that was sent along.
+    /// Additional data of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     data: Option<Json>,
-    /// When.
+    /// When it was raised.
     #[schema(value_type = String, format = DateTime)]
     raised_at: Timestamp,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Incident {
 /// What the place of an incident ends with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Resolution {
+pub(crate) struct IncidentResolution {
     /// An object of variables; without it the place is tried again.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]

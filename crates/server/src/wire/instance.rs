@@ -1,62 +1,62 @@
-//! Instances.
+//! Wire types of instances.
 
 use meantime_core::{Json, Outcome, Timestamp};
 use meantime_kernel::store::{InstanceRow, Phase};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Incident, Moment};
+use super::{Incident, InstantParam};
 
-/// A start.
+/// The request to start an instance.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewInstance {
     /// The name of the definition.
     pub(crate) definition: String,
-    /// Which version; the latest when not given.
+    /// The version; the latest by default.
     #[serde(default)]
     pub(crate) version: Option<u32>,
     /// The input.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Json,
-    /// A business key, unique among live instances of the definition.
+    /// A business key, unique among running instances of the definition.
     #[serde(default)]
     pub(crate) key: Option<String>,
-    /// When it must be over: an instant, or a duration from now on.
+    /// The deadline: an instant, or a duration from now.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
-    pub(crate) deadline: Option<Moment>,
+    pub(crate) deadline: Option<InstantParam>,
     /// Tags to find it by.
     #[serde(default)]
     pub(crate) tags: Vec<String>,
 }
 
-/// Why somebody does something.
+/// The reason an operator gives for an operation.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Because {
-    /// For those who look at it later.
+pub(crate) struct OperatorReason {
+    /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
-/// How an instance stands.
+/// The status of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Status {
-    /// It goes on, perhaps with an incident.
+pub(crate) enum InstanceStatus {
+    /// Not ended; it may have incidents.
     Running,
-    /// It is over, with an output.
+    /// Ended with an output.
     Completed,
-    /// It is over, with an error.
+    /// Ended with an error.
     Failed,
-    /// It is over, by request.
+    /// Ended by a cancel request.
     Cancelled,
 }
 
-impl Status {
-    /// The phases that look like this from outside.
+impl InstanceStatus {
+    /// The phases of the engine that have this status.
     pub(crate) const fn phases(self) -> &'static [Phase] {
         match self {
             Self::Running => &[Phase::Starting, Phase::Running, Phase::Yielding, Phase::Closing],
@@ -67,7 +67,7 @@ impl Status {
     }
 }
 
-impl From<Phase> for Status {
+impl From<Phase> for InstanceStatus {
     fn from(phase: Phase) -> Self {
         match phase {
             Phase::Completed => Self::Completed,
@@ -81,11 +81,11 @@ impl From<Phase> for Status {
 /// An error of a task or an instance.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Failure {
-    /// Stable code, chosen by whoever failed.
+    /// Stable code, chosen by the definition or the worker.
     code: String,
-    /// One sentence for people.
+    /// A message for people.
     message: String,
-    /// Anything that was sent along.
+    /// Additional data of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     data: Option<Json>,
@@ -109,20 +109,20 @@ impl From<&meantime_core::Failure> for Failure {
 /// What an instance waits for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Waiting {
-    /// What kind of thing.
+pub(crate) struct WaitingFor {
+    /// The kind of wait.
     pub(crate) kind: WaitingKind,
     /// The timer, task, child or subscription; of a step, its name.
     pub(crate) id: String,
     /// Type of a task, name of a signal, message, step or definition.
     pub(crate) name: String,
-    /// Where in the definition.
+    /// The element of the definition.
     pub(crate) element: String,
-    /// When it comes by itself.
+    /// When it is due, if it is a timer or has a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) due_at: Option<Timestamp>,
-    /// Whether somebody froze its timer: it does not come by itself.
+    /// Whether an operator froze its timer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) frozen: bool,
     /// Since when it waits.
@@ -133,36 +133,36 @@ pub(crate) struct Waiting {
 /// A scope of variables.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Scope {
-    /// Its name among the scopes of the instance; `root` is the outermost.
+pub(crate) struct VariableScope {
+    /// Id within the instance; `root` is the outermost scope.
     pub(crate) id: String,
-    /// The scope around it.
+    /// Id of the enclosing scope.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,
-    /// Where in the definition.
+    /// The element of the definition.
     pub(crate) element: String,
     /// Its own variables.
     #[schema(value_type = serde_json::Value)]
     pub(crate) variables: Json,
 }
 
-/// What kind of thing an instance waits for.
+/// The kinds of waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum WaitingKind {
-    /// A worker or the engine.
+    /// A task of a worker or of the engine.
     Task,
-    /// A person.
+    /// A user task.
     UserTask,
-    /// Time.
+    /// A timer.
     Timer,
     /// A signal.
     Signal,
     /// A message.
     Message,
-    /// Input for a step.
+    /// A step that needs a submission.
     Step,
-    /// A child.
+    /// A child instance.
     Child,
     /// A condition on variables.
     Condition,
@@ -183,31 +183,31 @@ impl From<meantime_core::WaitingKind> for WaitingKind {
     }
 }
 
-/// An instance in a list: everything but its data.
+/// An instance without input, output and variables, as lists show it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Summary {
-    /// Its id.
+pub(crate) struct InstanceSummary {
+    /// Id, opaque.
     pub(crate) id: String,
     /// The name of its definition.
     pub(crate) definition: String,
-    /// The version it runs.
+    /// The version of its definition.
     pub(crate) version: u32,
     /// Its notation.
     pub(crate) notation: String,
-    /// How it stands.
-    pub(crate) status: Status,
-    /// Why it failed.
+    /// The status.
+    pub(crate) status: InstanceStatus,
+    /// The error of a failed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Failure>,
-    /// Why it was cancelled.
+    /// The reason of a cancelled instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// What it waits for.
-    pub(crate) waiting_for: Vec<Waiting>,
-    /// What needs a person.
+    pub(crate) waiting_for: Vec<WaitingFor>,
+    /// Open incidents.
     pub(crate) incidents: Vec<Incident>,
-    /// When it must be over.
+    /// The deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) deadline_at: Option<Timestamp>,
@@ -226,7 +226,7 @@ pub(crate) struct Summary {
     pub(crate) key: Option<String>,
     /// Its tags.
     pub(crate) tags: Vec<String>,
-    /// What of it is damaged and could not be read. `meantime doctor` finds every such instance.
+    /// Which part of the stored instance is damaged. `meantime doctor` lists such instances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) damaged: Option<String>,
 }
@@ -235,13 +235,13 @@ pub(crate) struct Summary {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Instance {
-    /// Everything that lists show too.
+    /// The members that lists show, too.
     #[serde(flatten)]
-    pub(crate) summary: Summary,
-    /// What it was started with.
+    pub(crate) summary: InstanceSummary,
+    /// The input of the start.
     #[schema(value_type = serde_json::Value)]
     pub(crate) input: Json,
-    /// What it returned.
+    /// The output of a completed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) output: Option<Json>,
@@ -250,42 +250,43 @@ pub(crate) struct Instance {
     pub(crate) variables: Json,
 }
 
-/// How an instance ended.
+/// The result of an instance, or its status while it runs.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceResult {
-    /// How it stands.
-    status: Status,
-    /// What it returned.
+    /// The status.
+    status: InstanceStatus,
+    /// The output of a completed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     output: Option<Json>,
-    /// Why it failed.
+    /// The error of a failed instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
-    /// Why it was cancelled.
+    /// The reason of a cancelled instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
 impl InstanceResult {
     pub(crate) fn of(row: &InstanceRow) -> Self {
-        let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+        let ending =
+            row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
         let (output, error, reason) =
             ending.map_or((None, None, None), |it| (it.output, it.error, it.reason));
-        Self { status: Status::from(row.phase), output, error, reason }
+        Self { status: InstanceStatus::from(row.phase), output, error, reason }
     }
 }
 
-/// What an outcome says to those who ask.
-pub(crate) struct Ending {
+/// An outcome split into the members of the API.
+pub(crate) struct OutcomeView {
     pub(crate) output: Option<Json>,
     pub(crate) error: Option<Failure>,
     pub(crate) reason: Option<String>,
     pub(crate) variables: Json,
 }
 
-impl Ending {
+impl OutcomeView {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let (output, error, reason, variables) = match outcome {
             Outcome::Completed { output, context } => (Some(output.clone()), None, None, context),

@@ -1,4 +1,4 @@
-//! Messages and broadcasts.
+//! Wire types of messages and broadcast signals.
 
 use meantime_core::{InstanceId, Json};
 use serde::de::{Deserializer, Error as _};
@@ -7,7 +7,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Lasting;
+use super::DurationParam;
 
 /// A message to publish.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -15,19 +15,20 @@ use super::Lasting;
 pub(crate) struct NewMessage {
     /// Its name.
     pub(crate) name: String,
-    /// Whom it is for: a text or a number.
+    /// The correlation key: a text or a number.
     #[serde(default)]
     #[schema(inline)]
     pub(crate) correlation_key: Option<CorrelationKey>,
-    /// What is sent.
+    /// The payload.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) payload: Json,
-    /// How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all.
+    /// How long it is buffered if no instance waits for it; one hour by default, `PT0S` means not
+    /// at all.
     #[serde(default)]
     #[schema(inline, example = "PT1H")]
-    pub(crate) ttl: Option<Lasting>,
-    /// De-duplicates: a second message with the same id is dropped.
+    pub(crate) ttl: Option<DurationParam>,
+    /// Deduplication id: a second message with the same id is dropped.
     #[serde(default)]
     pub(crate) id: Option<String>,
 }
@@ -59,23 +60,23 @@ impl PartialSchema for CorrelationKey {
 
 impl ToSchema for CorrelationKey {}
 
-/// What became of a message.
+/// The result of publishing a message.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Published {
-    /// Its id: the one that was given, or a new one.
+pub(crate) struct PublishResult {
+    /// The given id, or a generated one.
     pub(crate) id: String,
-    /// Who got it, or was started by it.
+    /// Ids of the instances that received it or were started by it.
     pub(crate) delivered: Vec<String>,
-    /// Whether it is kept for somebody.
+    /// Whether it is buffered.
     pub(crate) kept: bool,
-    /// Whether its id was seen before, so that it was dropped.
+    /// Whether it was dropped because its id was seen before.
     pub(crate) duplicate: bool,
 }
 
-/// Who got a broadcast.
+/// The result of broadcasting a signal.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Delivered {
-    /// Who got it, or was started by it.
+pub(crate) struct BroadcastResult {
+    /// Ids of the instances that received it or were started by it.
     pub(crate) delivered: Vec<String>,
 }
 

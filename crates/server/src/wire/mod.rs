@@ -1,11 +1,11 @@
-//! The JSON of the API: what requests may say and what answers look like.
+//! The JSON types of requests and responses.
 //!
-//! These types are the contract; nothing else in the engine is serialised for the outside. Names
-//! are camelCase, instants RFC 3339, durations ISO 8601. Requests refuse members they do not know.
+//! These types are the public contract; nothing else of the engine is serialised for clients. Names
+//! are camelCase, instants RFC 3339, durations ISO 8601. Unknown members of requests are
+//! rejected.
 
 mod clock;
 mod definition;
-mod done;
 mod duration;
 mod event;
 mod forecast;
@@ -13,31 +13,35 @@ mod history;
 mod incident;
 mod instance;
 mod message;
+mod operation_result;
 mod page;
 mod schedule;
 mod task;
 mod timer;
 
-pub(crate) use clock::{Advance, Clock, Moved};
-pub(crate) use definition::{Definition, Deployed, DeployedDefinition, Diagnostic, Graph};
-pub(crate) use done::Done;
-pub(crate) use duration::{Lasting, Moment};
-pub(crate) use event::Event;
-pub(crate) use forecast::{Bucket, Due, Forecast, Why};
-pub(crate) use history::{Entry, entries};
-pub(crate) use incident::{Incident, Resolution};
-pub(crate) use instance::{
-    Because, Ending, Failure, Instance, InstanceResult, NewInstance, Scope, Status, Summary,
-    Waiting, WaitingKind,
+pub(crate) use clock::{Clock, ClockAdvance, ClockAdvanceResult};
+pub(crate) use definition::{
+    Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic,
 };
-pub(crate) use message::{Delivered, NewMessage, Published, ids};
+pub(crate) use duration::{DurationParam, InstantParam};
+pub(crate) use event::TurnEvent;
+pub(crate) use forecast::{Explanation, Forecast, ForecastBucket, UpcomingEvent};
+pub(crate) use history::{HistoryEvent, history_events};
+pub(crate) use incident::{Incident, IncidentResolution};
+pub(crate) use instance::{
+    Failure, Instance, InstanceResult, InstanceStatus, InstanceSummary, NewInstance,
+    OperatorReason, OutcomeView, VariableScope, WaitingFor, WaitingKind,
+};
+pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
+pub(crate) use operation_result::OperationResult;
 pub(crate) use page::Page;
 pub(crate) use schedule::{
-    Backfill, Backfilled, ChangeSchedule, NewSchedule, NextOccurrences, Occurrence, Schedule,
-    ScheduleState, occurrence_cursor, read_occurrence_id, read_occurrence_key,
+    NewSchedule, NextOccurrences, Occurrence, Schedule, ScheduleBackfill, ScheduleBackfillResult,
+    ScheduleState, ScheduleUpdate, occurrence_cursor, read_occurrence_id, read_occurrence_key,
 };
 pub(crate) use task::{
-    Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Extend,
-    Extended, Fail, ItemDone, ItemResult, Task, TaskError, read_token,
+    BpmnError, ClaimedTask, ClaimedTasks, ExtendedLease, LeaseExtension, Task, TaskAssignment,
+    TaskClaim, TaskCompletion, TaskError, TaskFailure, TaskReport, TaskReportResult,
+    TaskReportResults, TaskReports, read_token,
 };
-pub(crate) use timer::{MoveTimer, Timer};
+pub(crate) use timer::{Timer, TimerMove};

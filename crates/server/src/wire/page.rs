@@ -1,15 +1,15 @@
-//! Lists, a page at a time.
+//! The page of a list.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A part of a list.
+/// One page of a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Page<T: ToSchema> {
-    /// The entries.
+    /// The entries of this page.
     pub(crate) items: Vec<T>,
-    /// Give this as `cursor` to get what follows; not there when nothing does.
+    /// Pass this as `cursor` to get the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Schedules.
+//! Wire types of schedules.
 
 use meantime_core::time::{Cron, Rule, Span, TimeError, Zone};
 use meantime_core::{CatchUp, InstanceId, Json, Overlap, ScheduleChange, ScheduleInput, Timestamp};
@@ -7,140 +7,140 @@ use meantime_kernel::store::{InstanceRow, OccurrenceKey, OccurrenceRow, Phase};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-/// A schedule to make.
+/// The request to create a schedule.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewSchedule {
     /// The definition it starts.
     pub(crate) definition: String,
-    /// The version it starts; the latest one of now when not given.
+    /// The version to start; by default the latest one when the schedule is created.
     #[serde(default)]
     pub(crate) version: Option<u32>,
-    /// Whom it is for.
+    /// The subject: what or whom the schedule is for.
     #[serde(default)]
     pub(crate) subject: Option<String>,
-    /// Where runs begin, when not at the definition's own start.
+    /// The element where runs start, if not at the default start of the definition.
     #[serde(default)]
     pub(crate) start: Option<String>,
-    /// The first occurrence of an interval, or the instant after which cron counts; now when not
-    /// given. Without interval and cron, the one occurrence there is.
+    /// The first occurrence of an interval, or the start of a cron rule; now by default. Without
+    /// interval and cron, the only occurrence.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(default)]
     #[schema(example = "0 9 * * MON-FRI")]
     pub(crate) cron: Option<String>,
-    /// The IANA zone of local times; UTC when not given.
+    /// The IANA time zone of the rule; UTC by default.
     #[serde(default)]
     #[schema(example = "Europe/Berlin")]
     pub(crate) zone: Option<String>,
-    /// How many runs there are.
+    /// Maximum number of runs.
     #[serde(default)]
     #[schema(minimum = 1)]
     #[schema(format = "uint64")]
     pub(crate) max_runs: Option<u64>,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "skip")]
     pub(crate) overlap: Overlap,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "coalesce")]
     pub(crate) catch_up: CatchUp,
-    /// What every run gets.
+    /// The input of every run.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Option<Json>,
-    /// What the first run gets as its context; each later one gets that of the one before.
+    /// The context of the first run; each later run gets the final context of the previous one.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) context: Option<Json>,
-    /// What to do when one of the same definition, version, subject and start is active.
+    /// What to do if an active schedule has the same definition, version, subject and start.
     #[serde(default)]
-    pub(crate) on_existing: OnExisting,
+    pub(crate) on_existing: OnExistingSchedule,
 }
 
-/// What to do when a schedule of the same identity is active.
+/// What to do if an active schedule has the same definition, version, subject and start.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum OnExisting {
-    /// Make another one.
+pub(crate) enum OnExistingSchedule {
+    /// Create another one.
     #[default]
     AddAnother,
-    /// Refuse with `SCHEDULE_EXISTS`.
+    /// Reject the request with `SCHEDULE_EXISTS`.
     Fail,
-    /// Change that one.
+    /// Update the existing one.
     Upsert,
 }
 
-impl From<OnExisting> for meantime_core::OnExisting {
-    fn from(it: OnExisting) -> Self {
+impl From<OnExistingSchedule> for meantime_core::OnExisting {
+    fn from(it: OnExistingSchedule) -> Self {
         match it {
-            OnExisting::AddAnother => Self::AddAnother,
-            OnExisting::Fail => Self::Fail,
-            OnExisting::Upsert => Self::Upsert,
+            OnExistingSchedule::AddAnother => Self::AddAnother,
+            OnExistingSchedule::Fail => Self::Fail,
+            OnExistingSchedule::Upsert => Self::Upsert,
         }
     }
 }
 
-/// What to change about a schedule, from now on; what is not given stays.
+/// Changes of a schedule; members that are absent stay as they are.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ChangeSchedule {
-    /// The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
-    /// somebody else has changed the schedule in between.
+pub(crate) struct ScheduleUpdate {
+    /// The `generation` that the change is based on: if the schedule has changed since, the update
+    /// is rejected with `SCHEDULE_CHANGED`.
     #[serde(default)]
     #[schema(format = "uint64")]
     pub(crate) generation: Option<u64>,
-    /// The first occurrence of an interval, or the instant after which cron counts.
+    /// The first occurrence of an interval, or the start of a cron rule.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(default)]
     pub(crate) cron: Option<String>,
-    /// The IANA zone of local times.
+    /// The IANA time zone of the rule.
     #[serde(default)]
     pub(crate) zone: Option<String>,
-    /// How many runs there are; `null` is without a limit.
+    /// Maximum number of runs; `null` removes the limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u64>, minimum = 1, format = "uint64")]
     #[expect(clippy::option_option, reason = "not given differs from null")]
     pub(crate) max_runs: Option<Option<u64>>,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) overlap: Option<Overlap>,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) catch_up: Option<CatchUp>,
-    /// What every run gets.
+    /// The input of every run.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) input: Option<Json>,
-    /// For those who look at it later.
+    /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
-/// A value that is there, if only as `null`.
+/// Tells `null` from an absent member.
 #[expect(clippy::option_option, reason = "not given differs from null")]
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-impl ChangeSchedule {
-    /// The change for the engine, and why it is made.
+impl ScheduleUpdate {
+    /// Parses the change; returns it with the reason.
     pub(crate) fn read(self) -> Result<(ScheduleChange, Option<String>), TimeError> {
         let change = ScheduleChange {
             generation: self.generation,
@@ -157,36 +157,36 @@ impl ChangeSchedule {
     }
 }
 
-/// A range to fill back.
+/// The time range of a backfill.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Backfill {
-    /// From this instant on.
+pub(crate) struct ScheduleBackfill {
+    /// Start of the range.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) from: Timestamp,
-    /// Up to this one, not included.
+    /// End of the range, exclusive.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) to: Timestamp,
 }
 
-/// What becomes of a range that is filled back.
+/// The result of a backfill request.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Backfilled {
-    /// How many occurrences of the range will get a run: those that had none, as far as runs are
+pub(crate) struct ScheduleBackfillResult {
+    /// Number of occurrences that will be started: those without a run, up to the runs that are
     /// left.
     pub(crate) will_run: u64,
 }
 
-/// How a schedule stands.
+/// The state of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ScheduleState {
-    /// It has occurrences to come.
+    /// More occurrences will follow.
     Active,
-    /// Somebody paused it.
+    /// Paused by an operator.
     Paused,
-    /// All its runs are over, or it was deleted.
+    /// All runs have ended, or it was deleted.
     Completed,
 }
 
@@ -194,68 +194,68 @@ pub(crate) enum ScheduleState {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Schedule {
-    /// Its id.
+    /// Id, opaque.
     id: String,
     /// The definition it starts.
     definition: String,
     /// The version it starts.
     version: u32,
-    /// The author's own version of the definition.
+    /// The label of the definition: the author's own version.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// Whom it is for.
+    /// The subject: what or whom the schedule is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    /// Where runs begin.
+    /// The element where runs start.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<String>,
-    /// Where its rule begins.
+    /// The start of its rule.
     #[schema(value_type = String, format = DateTime)]
     start_at: Timestamp,
-    /// How long from occurrence to occurrence.
+    /// The interval between occurrences.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     interval: Option<Span>,
-    /// Occurrences as a cron expression.
+    /// The cron expression of the occurrences.
     #[serde(skip_serializing_if = "Option::is_none")]
     cron: Option<String>,
-    /// The IANA zone of local times.
+    /// The IANA time zone of the rule.
     zone: String,
-    /// How many runs there are.
+    /// Maximum number of runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_runs: Option<u64>,
-    /// Runs that are over.
+    /// Number of runs that have ended.
     runs_executed: u64,
-    /// Runs that are going.
+    /// Number of runs that have not ended.
     running: u64,
-    /// Occurrences that wait for the end of a run, and those that are still to be filled back.
+    /// Number of occurrences that wait for the end of a run or for a backfill.
     waiting: u64,
-    /// Counts changes; a change can be made on condition of it.
+    /// Incremented by every change; see `generation` of an update.
     generation: u64,
-    /// When the next occurrence is due; not there while the schedule is paused or its timer frozen.
+    /// When the next occurrence is due; absent while the schedule is paused or its timer is frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
-    /// What the next run gets, when contexts are handed on.
+    /// The context of the next run, if contexts are handed on.
     #[schema(value_type = serde_json::Value)]
     last_context: Json,
-    /// What every run gets, when contexts are not handed on.
+    /// The input of every run, unless contexts are handed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     input: Option<Json>,
-    /// How it stands.
+    /// The state.
     state: ScheduleState,
-    /// What to do when the run before is still going.
+    /// The overlap policy: what to do when the previous run has not ended.
     #[schema(value_type = String)]
     overlap: Overlap,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy: what to do with missed occurrences.
     #[schema(value_type = String)]
     catch_up: CatchUp,
 }
 
 impl Schedule {
-    /// `live` are its runs that are going, as the store knows them: their ends reach the schedule
-    /// a moment later, and one that was deleted hears of them no more.
+    /// `live` is the number of running instances in the store. The schedule learns of an end a
+    /// moment later, and a deleted schedule not at all, so the smaller number is right.
     pub(crate) fn of(row: &InstanceRow, view: ScheduleView, live: u64) -> Self {
         let next_at = view.next_at().filter(|_| !row.phase.is_ended());
         let known = u64::try_from(view.running).unwrap_or(u64::MAX);
@@ -314,34 +314,34 @@ fn state_of(phase: Phase, paused: bool) -> ScheduleState {
 /// The next occurrences of a schedule.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NextOccurrences {
-    /// In order, as they will fire if nothing is changed.
+    /// The instants in order, if nothing changes.
     #[schema(value_type = Vec<String>)]
     pub(crate) items: Vec<Timestamp>,
 }
 
-/// What became of an occurrence, or of several in a row.
+/// The outcome of an occurrence, or of a range of them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Occurrence {
-    /// Its id, to ask why.
+    /// Id, for `/why/{id}`.
     id: String,
-    /// The first occurrence.
+    /// The scheduled instant; of a range, the first one.
     #[schema(value_type = String, format = DateTime)]
     scheduled_at: Timestamp,
-    /// The last one; the same when it is one.
+    /// The last scheduled instant of the range.
     #[schema(value_type = String, format = DateTime)]
     last_at: Timestamp,
-    /// How many.
+    /// The number of occurrences in the range.
     count: u64,
     /// `started`, `skipped`, `missed` or `failed`.
     outcome: &'static str,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
-    /// The run that was started.
+    /// Id of the instance that was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     instance_id: Option<String>,
-    /// When it was decided.
+    /// When the outcome was recorded.
     #[schema(value_type = String, format = DateTime)]
     decided_at: Timestamp,
 }
@@ -362,30 +362,30 @@ impl From<&OccurrenceRow> for Occurrence {
     }
 }
 
-/// What is behind an id when nothing was started: an occurrence that was missed and filled back
-/// later has two lines.
+/// Suffix of the id when no run was started: an occurrence that was missed and backfilled later has
+/// two entries.
 const NOT_STARTED: &str = "-n";
 
-/// A line of a ledger is known by its schedule, its occurrence, and whether it tells of a start.
+/// The id of an entry: schedule, scheduled instant, and whether a run was started.
 pub(crate) fn occurrence_id(schedule: InstanceId, key: OccurrenceKey) -> String {
     let schedule = schedule.to_string();
     let schedule = schedule.strip_prefix("in_").unwrap_or(&schedule);
     format!("oc_{schedule}-{}", occurrence_cursor(key))
 }
 
-/// Reads what [`occurrence_id`] wrote.
+/// Parses an id of [`occurrence_id`].
 pub(crate) fn read_occurrence_id(text: &str) -> Option<(InstanceId, OccurrenceKey)> {
     let (schedule, key) = text.strip_prefix("oc_")?.split_once('-')?;
     Some((format!("in_{schedule}").parse().ok()?, read_occurrence_key(key)?))
 }
 
-/// The place of a line in its ledger, as a cursor.
+/// The cursor of an entry.
 pub(crate) fn occurrence_cursor(key: OccurrenceKey) -> String {
     let end = if key.is_start { "" } else { NOT_STARTED };
     format!("{}{end}", key.scheduled_at.as_millis())
 }
 
-/// Reads what [`occurrence_cursor`] wrote.
+/// Parses a cursor of [`occurrence_cursor`].
 pub(crate) fn read_occurrence_key(text: &str) -> Option<OccurrenceKey> {
     let started = text.strip_suffix(NOT_STARTED);
     let scheduled_at = Timestamp::try_from_millis(started.unwrap_or(text).parse().ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! Tasks: for workers, for people, and what they report.
+//! Wire types of tasks: claims, reports, lists.
 
 use meantime_core::{Json, TaskKind, TaskOutcome, Timestamp};
 use meantime_kernel::command::{self, LeaseToken};
@@ -6,29 +6,29 @@ use meantime_kernel::store::TaskRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Failure, Lasting};
+use super::{DurationParam, Failure};
 
-/// A worker asks for tasks.
+/// The request of a worker for tasks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Claim {
-    /// Who asks: a name for people.
+pub(crate) struct TaskClaim {
+    /// The name of the worker, for people.
     pub(crate) worker: String,
-    /// Types it can do; any worker task when there are none.
+    /// The task types to claim; all types of worker tasks by default.
     #[serde(default)]
     pub(crate) types: Vec<String>,
-    /// Queues it serves; the default queue when there are none.
+    /// The queues to claim from; the default queue by default.
     #[serde(default)]
     pub(crate) queues: Vec<String>,
-    /// How many tasks at most.
+    /// Maximum number of tasks.
     #[serde(default = "one")]
     #[schema(default = 1, minimum = 1)]
     pub(crate) max: usize,
-    /// For how long, in milliseconds of real time.
+    /// The duration of the lease, in milliseconds of real time.
     #[serde(default = "minute")]
     #[schema(default = 60000, minimum = 1, format = "uint64")]
     pub(crate) lease_ms: u64,
-    /// How long to wait when there is nothing to do, in milliseconds.
+    /// How long to wait for a task if there is none, in milliseconds.
     #[serde(default)]
     #[schema(default = 0, format = "uint64")]
     pub(crate) wait_ms: u64,
@@ -42,14 +42,14 @@ const fn minute() -> u64 {
     60_000
 }
 
-/// Tasks for a worker.
+/// The claimed tasks.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claimed {
-    /// As many as there are, at most as many as were asked for.
+pub(crate) struct ClaimedTasks {
+    /// At most `max` tasks; empty if there are none.
     pub(crate) tasks: Vec<ClaimedTask>,
 }
 
-/// A task in a worker's hands.
+/// A task that is leased to a worker.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ClaimedTask {
@@ -60,21 +60,21 @@ pub(crate) struct ClaimedTask {
     name: String,
     /// The instance that waits for it.
     instance_id: String,
-    /// What the worker gets.
+    /// The input of the task.
     #[schema(value_type = serde_json::Value)]
     input: Json,
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     attempt: u32,
-    /// To be sent with every report. A fence, not a credential.
+    /// The fencing token to send with every report. It is not a credential.
     lease_token: String,
     /// When the lease expires.
     #[schema(value_type = String, format = DateTime)]
     lease_until: Timestamp,
-    /// When all attempts must be over.
+    /// The deadline for all attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deadline_at: Option<Timestamp>,
-    /// The same for every attempt of the same work: for systems that de-duplicate.
+    /// The same for all attempts of this task, for systems that deduplicate requests.
     idempotency_key: String,
     /// Static headers of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,20 +103,20 @@ fn token_text(token: LeaseToken) -> String {
     format!("{}.{}", token.epoch, token.claims)
 }
 
-/// Reads a token. What was never given out is none that holds.
+/// Parses a lease token. A text that is not a token becomes one that no lease has.
 pub(crate) fn read_token(text: &str) -> LeaseToken {
     let parsed = text.split_once('.').and_then(|(epoch, claims)| {
         Some(LeaseToken { epoch: epoch.parse().ok()?, claims: claims.parse().ok()? })
     });
-    // No task is claimed for the zeroth time.
+    // Claims count from 1, so that no lease has claim 0.
     parsed.unwrap_or(LeaseToken { epoch: 0, claims: 0 })
 }
 
-/// A task is done.
+/// The report that a task has completed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Complete {
-    /// The token of the claim; people need none.
+pub(crate) struct TaskCompletion {
+    /// The token of the claim; user tasks need none.
     #[serde(default)]
     pub(crate) lease_token: Option<String>,
     /// The result.
@@ -125,66 +125,66 @@ pub(crate) struct Complete {
     pub(crate) output: Json,
 }
 
-/// A task did not work.
+/// The report that an attempt has failed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Fail {
-    /// The token of the claim; people need none.
+pub(crate) struct TaskFailure {
+    /// The token of the claim; user tasks need none.
     #[serde(default)]
     pub(crate) lease_token: Option<String>,
-    /// What happened.
+    /// The error.
     #[serde(default)]
     pub(crate) error: Option<TaskError>,
-    /// Whether another attempt may help.
+    /// Whether to retry.
     #[serde(default)]
     #[schema(default = true)]
     pub(crate) retryable: Option<bool>,
-    /// How long to wait before it, as a duration or in seconds.
+    /// The delay before the retry, as a duration or in seconds.
     #[serde(default)]
     #[schema(inline, example = "PT30S")]
-    pub(crate) retry_after: Option<Lasting>,
-    /// A business error, thrown on purpose.
+    pub(crate) retry_after: Option<DurationParam>,
+    /// A BPMN error to throw instead.
     #[serde(default)]
     pub(crate) bpmn_error: Option<BpmnError>,
 }
 
-/// What happened to a task.
+/// The error of a failed attempt.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TaskError {
     /// Stable code, chosen by the worker.
     pub(crate) code: String,
-    /// One sentence for people.
+    /// A message for people.
     #[serde(default)]
     pub(crate) message: String,
-    /// Anything else.
+    /// Additional data.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) data: Option<Json>,
 }
 
-/// A business error, thrown on purpose.
+/// A BPMN error, thrown by a worker.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BpmnError {
-    /// The error code that a catcher names.
+    /// The error code that the catching event names.
     pub(crate) code: String,
-    /// One sentence for people.
+    /// A message for people.
     #[serde(default)]
     pub(crate) message: Option<String>,
-    /// Variables for the catcher.
+    /// Variables for the catching event.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) variables: Option<Json>,
 }
 
-/// A worker needs more time.
+/// The request to extend a lease.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Extend {
+pub(crate) struct LeaseExtension {
     /// The token of the claim.
     pub(crate) lease_token: String,
-    /// How long from now, in milliseconds.
+    /// The new duration from now, in milliseconds.
     #[schema(minimum = 1, format = "uint64")]
     pub(crate) lease_ms: u64,
 }
@@ -192,91 +192,91 @@ pub(crate) struct Extend {
 /// The new end of a lease.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Extended {
-    /// In real time.
+pub(crate) struct ExtendedLease {
+    /// When the lease expires, in real time.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) lease_until: Timestamp,
 }
 
-/// Many reports at once.
+/// Reports on several tasks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct CompleteMany {
-    /// The reports.
-    pub(crate) results: Vec<ItemResult>,
+pub(crate) struct TaskReports {
+    /// The reports, one for each task.
+    pub(crate) results: Vec<TaskReport>,
 }
 
-/// One of many reports: an output, or an error.
+/// A report on one task: an output, or an error.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ItemResult {
+pub(crate) struct TaskReport {
     /// The task.
     pub(crate) id: String,
     /// The token of the claim.
     #[serde(default)]
     pub(crate) lease_token: Option<String>,
-    /// The result, when it is done.
+    /// The output of a completed task.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) output: Json,
-    /// What happened, when it did not work.
+    /// The error of a failed attempt.
     #[serde(default)]
     pub(crate) error: Option<TaskError>,
-    /// Whether another attempt may help.
+    /// Whether to retry.
     #[serde(default)]
     #[schema(default = true)]
     pub(crate) retryable: Option<bool>,
-    /// How long to wait before it.
+    /// The delay before the retry.
     #[serde(default)]
     #[schema(inline)]
-    pub(crate) retry_after: Option<Lasting>,
-    /// A business error, thrown on purpose.
+    pub(crate) retry_after: Option<DurationParam>,
+    /// A BPMN error to throw instead.
     #[serde(default)]
     pub(crate) bpmn_error: Option<BpmnError>,
 }
 
-/// What became of many reports.
+/// The results of several reports.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Completed {
+pub(crate) struct TaskReportResults {
     /// In the order of the request.
-    pub(crate) results: Vec<ItemDone>,
+    pub(crate) results: Vec<TaskReportResult>,
 }
 
-/// What became of one of many reports.
+/// The result of one report.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ItemDone {
+pub(crate) struct TaskReportResult {
     /// The task.
     pub(crate) id: String,
-    /// The HTTP status that the report alone would have had.
+    /// The HTTP status that the report would have on its own.
     pub(crate) status: u16,
-    /// The code of its problem.
+    /// The error code, if it was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
-    /// In words.
+    /// The error message, if it was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
 }
 
-/// Whose task it is.
+/// The assignee of a user task.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Assignment {
-    /// The person.
+pub(crate) struct TaskAssignment {
+    /// Name of the person.
     pub(crate) assignee: String,
 }
 
-/// A task that is not over, or is over and nobody awaited it.
+/// A task that is open, or a detached task that has ended.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Task {
-    /// Its id.
+    /// Id, opaque.
     id: String,
     /// Who does it: `worker`, `engine` or `user`.
     kind: &'static str,
     /// Its type.
     #[serde(rename = "type")]
     name: String,
-    /// Where in the definition.
+    /// The element of the definition.
     element: String,
     /// The instance that waits for it.
     instance_id: String,
@@ -286,23 +286,23 @@ pub(crate) struct Task {
     state: &'static str,
     /// The queue; empty is the default queue.
     queue: String,
-    /// Higher goes first.
+    /// Tasks of higher priority are claimed first.
     priority: i32,
-    /// What whoever does it gets.
+    /// The input of the task.
     #[schema(value_type = serde_json::Value)]
     input: Json,
     /// Static headers of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     headers: Option<Json>,
-    /// Attempts so far. A lease that expires uses up none.
+    /// Attempts so far. An expired lease does not count as one.
     attempt: u32,
-    /// Attempts at most.
+    /// Maximum number of attempts.
     max_attempts: u32,
     /// The person it is assigned to.
     #[serde(skip_serializing_if = "Option::is_none")]
     assignee: Option<String>,
-    /// The worker that has it.
+    /// The worker that holds the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
     /// When its lease expires.
@@ -315,14 +315,14 @@ pub(crate) struct Task {
     /// When it can be claimed.
     #[schema(value_type = String, format = DateTime)]
     available_at: Timestamp,
-    /// When all attempts must be over.
+    /// The deadline for all attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deadline_at: Option<Timestamp>,
-    /// How its last attempt failed.
+    /// The error of the last attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<Failure>,
-    /// Leases in a row that expired without a report.
+    /// Number of consecutive leases that expired without a report.
     lease_expiries: u32,
 }
 

@@ -1,28 +1,28 @@
-//! Armed timers and deadlines.
+//! Wire types of armed timers and deadlines.
 
 use meantime_core::Timestamp;
 use meantime_kernel::store::TimerRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// An armed timer.
+/// An armed timer or deadline.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Timer {
-    /// Its id.
+    /// Id, opaque.
     id: String,
     /// `timer`, `deadline` or `taskDeadline`.
     kind: &'static str,
-    /// Whose it is.
+    /// Id of the instance.
     instance_id: String,
     /// The name of the definition.
     definition: String,
-    /// Where in the definition.
+    /// The element of the definition.
     element: String,
-    /// When it is due; kept while frozen.
+    /// When it is due. Freezing does not change it.
     #[schema(value_type = String, format = DateTime)]
     due_at: Timestamp,
-    /// A frozen timer does not fire.
+    /// Whether it is frozen: it does not fire until it is released.
     frozen: bool,
 }
 
@@ -40,14 +40,14 @@ impl Timer {
     }
 }
 
-/// Where to move a timer.
+/// The new due time of a timer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct MoveTimer {
-    /// When it is due from now on.
+pub(crate) struct TimerMove {
+    /// The new due time.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) due_at: Timestamp,
-    /// For those who look at it later.
+    /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }

@@ -13,7 +13,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use meantime_core::Source;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, JourneySettings, SecretSource, Settings, notations};
+use meantime_server::{
+    App, Engine, JourneySettings, SecretSource, Settings, SourceFormats, notations,
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -176,7 +178,8 @@ async fn on(store: &Arc<MemoryStore>, journeys: JourneySettings) -> Engine {
     let mut settings = Settings { journeys, ..Settings::default() };
     settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
     settings.egress.ports = Vec::new();
-    let engine = Engine::on(store.clone(), settings, notations(), Formats::default()).await;
+    let engine =
+        Engine::start_on(store.clone(), settings, notations(), SourceFormats::default()).await;
     engine.expect("the engine starts")
 }
 
@@ -307,7 +310,7 @@ spec:
     let mut settings = Settings::default();
     settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
     settings.egress.ports = Vec::new();
-    settings.http.wait = meantime_server::Period::seconds(1);
+    settings.http.max_wait = meantime_server::Period::seconds(1);
     let router = deployed(settings, &text).await;
     let (status, problem) = send(&router, "/apis/slow", &[], "{}".to_owned()).await;
     assert_eq!((status, &problem["code"]), (504, &json!("TOO_SLOW")), "{problem}");
@@ -315,7 +318,7 @@ spec:
 
 async fn deployed(settings: Settings, text: &str) -> Router {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let source = Source { name: "x".to_owned(), text: text.into(), files: Vec::new() };
     engine.kernel().deploy("journey", source).await.expect("a good definition");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_core::Source;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -70,7 +70,7 @@ async fn secure_mock(authority: &Authority, name: &str) -> u16 {
 
 async fn called(settings: Settings, url: &str) -> Value {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let text = format!(
         "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  start: call\n  states:\n    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{url}', resultVar: r}}, next: done}}\n    done: {{type: succeed, outputVar: r}}\n"
@@ -91,7 +91,7 @@ async fn a_real_name_reaches_a_mock() {
     // Neither loopback nor the port is allowed: the override is what allows them.
     let mut settings = Settings::default();
     let address = format!("127.0.0.1:{port}");
-    settings.egress.hosts.insert("*.example.com".to_owned(), address.clone());
+    settings.egress.host_overrides.insert("*.example.com".to_owned(), address.clone());
     let url = "https://crm.example.com/a/./../b";
     let unknown = called(settings.clone(), url).await;
     assert_eq!(unknown["error"]["type"], "NETWORK", "{unknown}");
@@ -102,7 +102,7 @@ async fn a_real_name_reaches_a_mock() {
     let other = called(settings.clone(), &format!("http://{address}/")).await;
     assert_eq!(other["error"]["message"], "127.0.0.1 may not be called", "{other}");
     let service = journeys::service(|_, path| (200, json!({ "path": path }))).await;
-    settings.egress.hosts.insert("pay.example.com".to_owned(), service.base.clone());
+    settings.egress.host_overrides.insert("pay.example.com".to_owned(), service.base.clone());
     let plain = called(settings, "https://pay.example.com/x").await;
     assert_eq!(plain["body"], json!({ "path": "/x" }), "{plain}");
 }
@@ -110,12 +110,12 @@ async fn a_real_name_reaches_a_mock() {
 #[tokio::test]
 async fn what_cannot_be_used_is_said_at_the_start() {
     let mut wrong = Settings::default();
-    wrong.egress.hosts.insert("*".to_owned(), "a:1".to_owned());
+    wrong.egress.host_overrides.insert("*".to_owned(), "a:1".to_owned());
     let mut missing = Settings::default();
     missing.egress.ca_file = Some("/nonexistent/ca.pem".into());
-    for (settings, said) in [(wrong, "egress.hosts"), (missing, "egress.ca_file")] {
+    for (settings, said) in [(wrong, "egress.host_overrides"), (missing, "egress.ca_file")] {
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+        let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
         let error = engine.err().expect("it does not start").to_string();
         assert!(error.contains(said), "{error}");
     }

@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use meantime_core::Source;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, JourneySettings, Settings, notations};
+use meantime_server::{App, Engine, JourneySettings, Settings, SourceFormats, notations};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tower::ServiceExt as _;
@@ -70,7 +70,7 @@ pub(crate) async fn serve(journeys: JourneySettings, text: &str) -> Router {
     settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
     settings.egress.ports = Vec::new();
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let source = Source { name: "x.journey.yaml".to_owned(), text: text.into(), files: Vec::new() };
     engine.kernel().deploy("journey", source).await.expect("a good definition");

@@ -68,9 +68,9 @@ class Report:
 class Reporter:
     """Reports results, many at once."""
 
-    def __init__(self, post: Post, body_bytes: int) -> None:
+    def __init__(self, post: Post, max_body_bytes: int) -> None:
         self._post = post
-        self._limit = body_bytes
+        self._limit = max_body_bytes
         self._waiting: deque[Report] = deque()
         self._more = asyncio.Event()
         self._under_way: set[asyncio.Task[None]] = set()

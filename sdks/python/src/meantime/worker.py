@@ -48,14 +48,14 @@ class Worker:
         lease: float = 60.0,
         poll: float = 20.0,
         grace: float = 25.0,
-        body_bytes: int = 1 << 20,
+        max_body_bytes: int = 1 << 20,
     ) -> None:
         """``lease``, ``poll`` and ``grace`` are seconds. ``grace`` is how long running tasks may
-        take after a signal; ``body_bytes`` is the largest request that the server accepts."""
+        take after a signal; ``max_body_bytes`` is the largest request that the server accepts."""
         if concurrency < 1 or lease <= 0 or poll < 0:
             raise MeantimeError("concurrency and lease are above zero, poll is not below it")
-        if grace < 0 or body_bytes < 10_000:
-            raise MeantimeError("grace is not below zero, body_bytes is at least 10,000")
+        if grace < 0 or max_body_bytes < 10_000:
+            raise MeantimeError("grace is not below zero, max_body_bytes is at least 10,000")
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self._url, self._token = url, token
         self._transport()
@@ -64,7 +64,7 @@ class Worker:
         self._lease = lease
         self._poll = poll
         self._grace = grace
-        self._body_bytes = body_bytes
+        self._max_body_bytes = max_body_bytes
         self._functions: dict[str, Function] = {}
         self._stopping: asyncio.Event | None = None
 
@@ -121,7 +121,7 @@ class _Run:
         self.room = worker._concurrency
         self.freed = asyncio.Event()
         self.active: dict[asyncio.Task[None], Task] = {}
-        self.reporter = Reporter(self.call, worker._body_bytes)
+        self.reporter = Reporter(self.call, worker._max_body_bytes)
         self.functions = Threads("meantime-task")
         self.calls = Threads("meantime-http")
 

@@ -175,8 +175,8 @@ impl Session {
 
     fn print(&self) -> Result<ExitCode> {
         match self.common.format {
-            Format::Table => show::line(&table::render(&self.report))?,
-            Format::Json => show::line(&serde_json::to_string_pretty(&self.report)?)?,
+            Format::Table => show::print_line(&table::render(&self.report))?,
+            Format::Json => show::print_line(&serde_json::to_string_pretty(&self.report)?)?,
         }
         Ok(if self.report.missed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -1,4 +1,4 @@
-//! Good tokens are believed; every way we know to make a bad one is not.
+//! Valid tokens are accepted; every known way to forge one is rejected.
 
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -92,29 +92,33 @@ fn without(name: &str) -> Value {
     claims
 }
 
-fn judged(token: &str, keys: &[SigningKey]) -> Judged {
-    judge(token, keys, &settings(), Timestamp::from_millis(NOW * 1_000))
+fn identified(token: &str, keys: &[SigningKey]) -> TokenIdentity {
+    identify(token, keys, &settings(), Timestamp::from_millis(NOW * 1_000))
 }
 
 #[test]
-fn good_tokens_are_believed() {
+fn valid_tokens_are_accepted() {
     let issuer = Issuer::new();
     let keys = issuer.keys();
-    let ann = || Judged::Good("ann".to_owned(), Role::Operator);
-    assert_eq!(judged(&issuer.ed(&json!({"alg":"EdDSA","kid":"ed"}), &claims()), &keys), ann());
-    assert_eq!(judged(&issuer.ec(&json!({"alg":"ES256","kid":"ec"}), &claims()), &keys), ann());
-    assert_eq!(judged(&issuer.ec(&json!({"alg":"ES256"}), &claims()), &keys), ann());
+    let ann = || TokenIdentity::Valid("ann".to_owned(), Role::Operator);
+    assert_eq!(identified(&issuer.ed(&json!({"alg":"EdDSA","kid":"ed"}), &claims()), &keys), ann());
+    assert_eq!(identified(&issuer.ec(&json!({"alg":"ES256","kid":"ec"}), &claims()), &keys), ann());
+    assert_eq!(identified(&issuer.ec(&json!({"alg":"ES256"}), &claims()), &keys), ann());
     let several = with("aud", json!(["other", "meantime"]));
-    assert_eq!(judged(&issuer.ed(&json!({"alg":"EdDSA"}), &several), &keys), ann());
+    assert_eq!(identified(&issuer.ed(&json!({"alg":"EdDSA"}), &several), &keys), ann());
     let roles = with("role", json!(["viewer", "admin", "unknown"]));
-    let admin = Judged::Good("ann".to_owned(), Role::Admin);
-    assert_eq!(judged(&issuer.ed(&json!({"alg":"EdDSA"}), &roles), &keys), admin);
+    let admin = TokenIdentity::Valid("ann".to_owned(), Role::Admin);
+    assert_eq!(identified(&issuer.ed(&json!({"alg":"EdDSA"}), &roles), &keys), admin);
     let late = with("exp", json!(NOW - 20));
-    assert_eq!(judged(&issuer.ed(&json!({"alg":"EdDSA"}), &late), &keys), ann(), "within leeway");
+    assert_eq!(
+        identified(&issuer.ed(&json!({"alg":"EdDSA"}), &late), &keys),
+        ann(),
+        "within leeway"
+    );
 }
 
 #[test]
-fn bad_claims_are_not_believed() {
+fn invalid_claims_are_rejected() {
     let issuer = Issuer::new();
     let keys = issuer.keys();
     let bad = [
@@ -150,12 +154,12 @@ fn bad_claims_are_not_believed() {
     ];
     for claims in bad {
         let token = issuer.ed(&json!({"alg":"EdDSA","kid":"ed"}), &claims);
-        assert_eq!(judged(&token, &keys), Judged::Bad, "{claims}");
+        assert_eq!(identified(&token, &keys), TokenIdentity::Invalid, "{claims}");
     }
 }
 
 #[test]
-fn bad_signatures_and_headers_are_not_believed() {
+fn invalid_signatures_and_headers_are_rejected() {
     let issuer = Issuer::new();
     let keys = issuer.keys();
     let header = json!({"alg":"EdDSA","kid":"ed"});
@@ -174,7 +178,7 @@ fn bad_signatures_and_headers_are_not_believed() {
         ("empty", String::new()),
         ("dots", "..".to_owned()),
         ("not base64", "?.?.?".to_owned()),
-        ("too long", format!("{good}{}", "A".repeat(LONGEST))),
+        ("too long", format!("{good}{}", "A".repeat(MAX_TOKEN_BYTES))),
         ("critical extension", issuer.ed(&json!({"alg":"EdDSA","crit":["x"]}), &claims())),
         ("header is no object", issuer.ed(&json!("EdDSA"), &claims())),
         ("no algorithm", issuer.ed(&json!({"kid":"ed"}), &claims())),
@@ -187,21 +191,21 @@ fn bad_signatures_and_headers_are_not_believed() {
         ));
     }
     for (what, token) in bad {
-        assert_eq!(judged(&token, &keys), Judged::Bad, "{what}: {token}");
+        assert_eq!(identified(&token, &keys), TokenIdentity::Invalid, "{what}: {token}");
     }
     let confused = issuer.ed(&json!({"alg":"ES256","kid":"ed"}), &claims());
-    assert_eq!(judged(&confused, &keys), Judged::UnknownKey, "a key has one algorithm");
+    assert_eq!(identified(&confused, &keys), TokenIdentity::UnknownKey, "a key has one algorithm");
     let unknown = issuer.ed(&json!({"alg":"EdDSA","kid":"x"}), &claims());
-    assert_eq!(judged(&unknown, &keys), Judged::UnknownKey);
+    assert_eq!(identified(&unknown, &keys), TokenIdentity::UnknownKey);
     let secret = issuer.ed(&json!({"alg":"EdDSA","kid":"secret"}), &claims());
-    assert_eq!(judged(&secret, &keys), Judged::UnknownKey, "secrets are no keys");
+    assert_eq!(identified(&secret, &keys), TokenIdentity::UnknownKey, "secrets are no keys");
 }
 
 #[test]
-fn an_algorithm_that_is_not_allowed_is_not_believed() {
+fn an_algorithm_that_is_not_allowed_is_rejected() {
     let issuer = Issuer::new();
     let settings = JwtSettings { algorithms: vec!["RS256".to_owned()], ..settings() };
     let token = issuer.ed(&json!({"alg":"EdDSA","kid":"ed"}), &claims());
     let now = Timestamp::from_millis(NOW * 1_000);
-    assert_eq!(judge(&token, &issuer.keys(), &settings, now), Judged::Bad);
+    assert_eq!(identify(&token, &issuer.keys(), &settings, now), TokenIdentity::Invalid);
 }

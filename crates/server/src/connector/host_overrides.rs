@@ -1,59 +1,60 @@
-//! Hosts that calls reach elsewhere: mocks of services during development and in tests.
+//! Host overrides: send calls for some hosts to mocks, for development and tests.
 //!
-//! The request stays as it is: its `Host` header, and the name that the certificate must be for. An
-//! address that the configuration names may be called, whatever the guard says of its network.
+//! The `Host` header and the name that the certificate must match do not change. An address that
+//! the configuration names may be called regardless of the egress policy.
 
 use std::collections::BTreeMap;
 
 use url::Url;
 
-/// Where calls to some hosts go instead.
+/// The host overrides.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides(Vec<Override>);
+pub struct HostOverrides(Vec<HostOverride>);
 
 #[derive(Debug, Clone)]
-struct Override {
-    /// A host, or with `*.` in front everything below it.
+struct HostOverride {
+    /// A host name, or `*.` and a domain for all hosts below it.
     pattern: String,
-    to: Instead,
+    to: OverrideTarget,
 }
 
-/// Where a call goes instead.
+/// The address that replaces a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Instead {
+pub(super) struct OverrideTarget {
     pub(super) host: String,
-    /// The port of the request when none is named.
+    /// The port; that of the request by default.
     pub(super) port: Option<u16>,
-    /// Whether it speaks no TLS, also when the request says `https`.
+    /// Whether to connect without TLS, also for `https`.
     pub(super) is_plain: bool,
 }
 
-impl Overrides {
-    /// Reads hosts and addresses; what is wrong with them, otherwise.
+impl HostOverrides {
+    /// Parses the configuration; the error names the invalid entry.
     pub fn new(hosts: &BTreeMap<String, String>) -> Result<Self, String> {
         let read = |(pattern, to): (&String, &String)| {
-            let wrong = |what: &str| format!("egress.hosts.{pattern:?} = {to:?}: {what}");
+            let wrong = |what: &str| format!("egress.host_overrides.{pattern:?} = {to:?}: {what}");
             let name = pattern.strip_prefix("*.").unwrap_or(pattern);
             if name.is_empty() || name.contains(['*', '/', ':', ' ']) {
                 return Err(wrong("the host is a name, or `*.` and a name"));
             }
-            let to = address(to).ok_or_else(|| {
+            let to = parse_target(to).ok_or_else(|| {
                 wrong("the address is `HOST:PORT`, or `http://HOST:PORT` for one without TLS")
             })?;
-            Ok(Override { pattern: pattern.to_ascii_lowercase(), to })
+            Ok(HostOverride { pattern: pattern.to_ascii_lowercase(), to })
         };
-        let mut overrides: Vec<Override> = hosts.iter().map(read).collect::<Result<_, _>>()?;
-        // A host by its own name comes before patterns, the longer pattern before the shorter.
-        let order = |it: &Override| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
+        let mut overrides: Vec<HostOverride> = hosts.iter().map(read).collect::<Result<_, _>>()?;
+        // Exact names match before patterns, longer patterns before shorter ones.
+        let order =
+            |it: &HostOverride| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
         overrides.sort_by_key(order);
         Ok(Self(overrides))
     }
 
-    /// Where calls to a host go, if that is elsewhere.
-    pub(super) fn find(&self, host: &str) -> Option<&Instead> {
+    /// The override of a host, if there is one.
+    pub(super) fn find(&self, host: &str) -> Option<&OverrideTarget> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        let fits = |it: &&Override| match it.pattern.strip_prefix('*') {
-            // `.example.com`: the name itself is not below itself.
+        let fits = |it: &&HostOverride| match it.pattern.strip_prefix('*') {
+            // `*.example.com` does not match `example.com` itself.
             Some(end) => host.ends_with(end) && host.len() > end.len(),
             None => host == it.pattern,
         };
@@ -61,7 +62,7 @@ impl Overrides {
     }
 }
 
-fn address(text: &str) -> Option<Instead> {
+fn parse_target(text: &str) -> Option<OverrideTarget> {
     let (is_plain, rest) = match text.strip_prefix("http://") {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix("https://").unwrap_or(text)),
@@ -70,19 +71,19 @@ fn address(text: &str) -> Option<Instead> {
     if rest.is_empty() || rest.contains(['/', '?', '#', '@']) {
         return None;
     }
-    // A scheme without a usual port, so that a port that is written is always seen.
+    // A scheme without default port, because `url` drops the default port of known schemes.
     let url = Url::parse(&format!("meantime://{rest}")).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
-    Some(Instead { host, port: url.port(), is_plain })
+    Some(OverrideTarget { host, port: url.port(), is_plain })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn overrides(pairs: &[(&str, &str)]) -> Result<Overrides, String> {
+    fn overrides(pairs: &[(&str, &str)]) -> Result<HostOverrides, String> {
         let pairs = pairs.iter().map(|(host, to)| ((*host).to_owned(), (*to).to_owned()));
-        Overrides::new(&pairs.collect())
+        HostOverrides::new(&pairs.collect())
     }
 
     #[test]
@@ -110,7 +111,7 @@ mod tests {
             [("", "a:1"), ("*", "a:1"), ("a.*", "a:1"), ("a", ""), ("a", "b:x"), ("a", "b/c")]
         {
             let error = overrides(&[(host, to)]).unwrap_err();
-            assert!(error.contains("egress.hosts"), "{error}");
+            assert!(error.contains("egress.host_overrides"), "{error}");
         }
     }
 }

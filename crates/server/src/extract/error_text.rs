@@ -1,39 +1,39 @@
-//! What is wrong with a body or a query, in the words of the API.
+//! Translates parser errors of bodies and queries into the terms of the API.
 //!
-//! The parser speaks to programmers of this server: of fields, variants and integer types. Those
-//! who call it know members, parameters and numbers.
+//! Parser messages use terms of Rust: fields, variants, integer types. API users know members,
+//! parameters and numbers.
 
 use serde_json::Error;
 
-/// What is wrong with a JSON body.
-pub(super) fn of_body(error: &Error) -> String {
+/// Describes an error in a JSON body, with line and column.
+pub(super) fn describe_body_error(error: &Error) -> String {
     let text = error.to_string();
     let (text, place) = match text.rsplit_once(" at line ") {
         Some((text, _)) => (text, format!(" (line {}, column {})", error.line(), error.column())),
         None => (text.as_str(), String::new()),
     };
     if error.is_data() {
-        return format!("{}{place}", shape(text, "member"));
+        return format!("{}{place}", describe_shape(text, "member"));
     }
-    format!("not valid JSON: {}{place}", syntax(text))
+    format!("not valid JSON: {}{place}", describe_syntax(text))
 }
 
-/// What is wrong with a query, from what its parser says.
-pub(super) fn of_query(text: &str) -> String {
+/// Describes an error in a query, from the message of its parser.
+pub(super) fn describe_query_error(text: &str) -> String {
     let text = text.trim_start_matches("Failed to deserialize query string: ");
     match text.split_once(": ") {
         Some((name, text)) if is_name(name) => {
-            let text = shape(text, "query parameter");
+            let text = describe_shape(text, "query parameter");
             // It names the parameter itself.
             let is_named = text.contains(&format!("`{name}`"));
             if is_named { text } else { format!("`{name}`: {text}") }
         }
-        _ => shape(text, "query parameter"),
+        _ => describe_shape(text, "query parameter"),
     }
 }
 
-/// What is wrong with a part of a path.
-pub(super) fn of_path(text: &str) -> String {
+/// Describes an invalid path parameter.
+pub(super) fn describe_path_error(text: &str) -> String {
     let text = text.trim_start_matches("Invalid URL: ");
     match text.split_once("Cannot parse ") {
         Some((_, rest)) => {
@@ -41,7 +41,7 @@ pub(super) fn of_path(text: &str) -> String {
             let value = value.split(" to a ").next().unwrap_or(value);
             format!("there is nothing at {}: a number is expected there", value.replace('`', "\""))
         }
-        None => shape(text, "part of the path"),
+        None => describe_shape(text, "part of the path"),
     }
 }
 
@@ -49,21 +49,21 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// JSON of the wrong shape, a parameter of the wrong kind.
-fn shape(text: &str, what: &str) -> String {
+/// Describes a value of the wrong type or an unknown or missing member.
+fn describe_shape(text: &str, what: &str) -> String {
     if let Some(name) = text.strip_prefix("missing field ") {
         return format!("the {what} {name} is missing");
     }
     if let Some(name) = text.strip_prefix("duplicate field ") {
         return format!("the {what} {name} is given twice");
     }
-    if let Some((name, known)) = after(text, "unknown field ") {
+    if let Some((name, known)) = split_expected(text, "unknown field ") {
         return match known {
             Some(known) => format!("there is no {what} {name}; known: {known}"),
             None => format!("there is no {what} {name}; none is known here"),
         };
     }
-    if let Some((value, Some(known))) = after(text, "unknown variant ") {
+    if let Some((value, Some(known))) = split_expected(text, "unknown variant ") {
         return format!("{value} is not one of {known}");
     }
     if text.starts_with("invalid length ") && text.contains("expected struct ") {
@@ -73,7 +73,7 @@ fn shape(text: &str, what: &str) -> String {
         if let Some((given, wanted)) =
             text.strip_prefix(prefix).and_then(|it| it.rsplit_once(", expected "))
         {
-            return format!("{} is expected, not {}", kind(wanted), value(given));
+            return format!("{} is expected, not {}", type_name(wanted), value_text(given));
         }
     }
     match text {
@@ -87,8 +87,8 @@ fn shape(text: &str, what: &str) -> String {
     }
 }
 
-/// A name and what was expected instead, without the small words around it.
-fn after<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, Option<String>)> {
+/// Splits a message into the name and the list of expected names.
+fn split_expected<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, Option<String>)> {
     let rest = text.strip_prefix(prefix)?;
     let (name, known) = rest.split_once(", ").unwrap_or((rest, ""));
     let known = known.strip_prefix("expected ").map(|known| {
@@ -98,8 +98,8 @@ fn after<'t>(text: &'t str, prefix: &str) -> Option<(&'t str, Option<String>)> {
     Some((name, known))
 }
 
-/// What a parser expects.
-fn kind(wanted: &str) -> &str {
+/// The API term for an expected Rust type.
+fn type_name(wanted: &str) -> &str {
     match wanted {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
@@ -114,8 +114,8 @@ fn kind(wanted: &str) -> &str {
     }
 }
 
-/// What was given instead.
-fn value(given: &str) -> String {
+/// The API term for the given value.
+fn value_text(given: &str) -> String {
     let kinds = [
         ("string ", "the text "),
         ("integer ", "the number "),
@@ -135,8 +135,8 @@ fn value(given: &str) -> String {
     }
 }
 
-/// A text that is not JSON.
-fn syntax(text: &str) -> &str {
+/// Describes a JSON syntax error.
+fn describe_syntax(text: &str) -> &str {
     match text {
         "EOF while parsing a value" => "the text ends where a value is expected",
         "EOF while parsing an object" => "the text ends within an object",
@@ -207,7 +207,7 @@ mod tests {
         ];
         let said = bodies.map(|body| match serde_json::from_str::<Order>(body) {
             Ok(order) => format!("{order:?}"),
-            Err(error) => of_body(&error),
+            Err(error) => describe_body_error(&error),
         });
         expect![[r#"
             the member `name` is missing (line 1, column 2)
@@ -253,13 +253,13 @@ mod tests {
             `hasIncident`: true or false is expected
             `from`: invalid instant: expected a date
             the query parameter `limit` is given twice"]]
-        .assert_eq(&said.map(of_query).join("\n"));
+        .assert_eq(&said.map(describe_query_error).join("\n"));
     }
 
     #[test]
     fn paths_are_refused_in_the_words_of_the_api() {
         let text = "Invalid URL: Cannot parse value at index 1 with value `x` to a `u32`";
         expect![[r#"there is nothing at "x": a number is expected there"#]]
-            .assert_eq(&of_path(text));
+            .assert_eq(&describe_path_error(text));
     }
 }

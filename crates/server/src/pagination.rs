@@ -1,48 +1,51 @@
-//! Pages of lists: how many, and after what.
+//! Cursor pagination of lists.
 
 use std::str::FromStr;
 
 use meantime_kernel::store::Page as StorePage;
 use utoipa::ToSchema;
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::Page;
 
-const DEFAULT: usize = 50;
-const MOST: usize = 1_000;
+/// Entries of a page by default.
+const DEFAULT_LIMIT: usize = 50;
+/// Maximum number of entries of a page.
+const MAX_LIMIT: usize = 1_000;
 
-/// How many entries to show: 50 unless asked otherwise, at most 1,000.
+/// The page size: 50 by default, clamped to 1,000.
 pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
     match asked {
-        None => Ok(DEFAULT),
-        Some(0) => Err(Problem::new(Reason::InvalidQuery, "limit is at least 1")),
-        Some(asked) => Ok(asked.min(MOST)),
+        None => Ok(DEFAULT_LIMIT),
+        Some(0) => Err(Problem::new(ProblemCode::InvalidQuery, "limit is at least 1")),
+        Some(asked) => Ok(asked.min(MAX_LIMIT)),
     }
 }
 
-/// What a store is asked for: one more than is shown, to know whether something follows.
-pub(crate) fn ask<K: Copy>(after: Option<K>, limit: usize) -> StorePage<K> {
+/// The page to request from the store: one row more than shown, to know whether another page
+/// follows.
+pub(crate) fn store_page<K: Copy>(after: Option<K>, limit: usize) -> StorePage<K> {
     StorePage { after, limit: limit + 1 }
 }
 
-/// Reads a cursor that is the text of a key.
-pub(crate) fn cursor<K: FromStr>(text: Option<&str>) -> Result<Option<K>, Problem> {
+/// Parses a cursor that is the text of a key.
+pub(crate) fn parse_cursor<K: FromStr>(text: Option<&str>) -> Result<Option<K>, Problem> {
     read_cursor(text, |text| text.parse().ok())
 }
 
-/// Reads a cursor.
+/// Parses a cursor with a function.
 pub(crate) fn read_cursor<K>(
     text: Option<&str>,
     read: impl FnOnce(&str) -> Option<K>,
 ) -> Result<Option<K>, Problem> {
     let bad = |text: &str| {
-        Problem::new(Reason::InvalidCursor, format!("{text:?} is not a cursor of this list"))
+        Problem::new(ProblemCode::InvalidCursor, format!("{text:?} is not a cursor of this list"))
     };
     text.map(|text| read(text).ok_or_else(|| bad(text))).transpose()
 }
 
-/// A page of what a store gave for [`ask`].
-pub(crate) fn page<R, T: ToSchema + for<'a> From<&'a R>>(
+/// Converts the rows of [`store_page`] to a page.
+pub(crate) fn to_page<R, T: ToSchema + for<'a> From<&'a R>>(
     mut rows: Vec<R>,
     limit: usize,
     key: impl FnOnce(&R) -> String,
@@ -68,15 +71,15 @@ mod tests {
     #[test]
     fn a_page_names_its_last_entry_only_when_something_follows() {
         let names = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
-        let first = page::<String, String>(names.clone(), 2, Clone::clone);
+        let first = to_page::<String, String>(names.clone(), 2, Clone::clone);
         assert_eq!((first.items.len(), first.next_cursor.as_deref()), (2, Some("b")));
-        let all = page::<String, String>(names, 3, Clone::clone);
+        let all = to_page::<String, String>(names, 3, Clone::clone);
         assert_eq!((all.items.len(), all.next_cursor), (3, None));
     }
 
     #[test]
     fn a_foreign_cursor_is_refused() {
-        assert_eq!(cursor::<u64>(Some("x")).unwrap_err().code(), "invalid_cursor");
-        assert_eq!(cursor::<u64>(Some("7")).unwrap(), Some(7));
+        assert_eq!(parse_cursor::<u64>(Some("x")).unwrap_err().code(), "invalid_cursor");
+        assert_eq!(parse_cursor::<u64>(Some("7")).unwrap(), Some(7));
     }
 }

@@ -1,9 +1,8 @@
-//! Where outbound calls may go.
+//! The egress policy: which addresses outbound calls may reach.
 //!
-//! What is asked is the address that is about to be connected to, never a name: a name can mean
-//! something else a moment later. Everything that is not a plain public address is refused unless
-//! the configuration allows its network; an IPv6 address that carries an IPv4 address is judged by
-//! that one.
+//! The policy checks the address that is about to be connected to, never a name, because a name can
+//! resolve to another address a moment later. Only public addresses are permitted, unless the
+//! configuration allows a network. An IPv6 address that embeds an IPv4 address is checked as that.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,7 +11,7 @@ use ipnet::IpNet;
 use crate::settings::EgressSettings;
 
 /// Networks that are not the public internet, from the registries of special-purpose addresses.
-const SPECIAL: &[&str] = &[
+const SPECIAL_NETWORKS: &[&str] = &[
     "0.0.0.0/8",         // this network
     "10.0.0.0/8",        // private
     "100.64.0.0/10",     // shared by carriers
@@ -46,43 +45,43 @@ const SPECIAL: &[&str] = &[
     "ff00::/8",          // multicast
 ];
 
-/// Says which addresses may be connected to.
+/// Decides which addresses may be connected to.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct EgressPolicy {
     special: Vec<IpNet>,
     allow: Vec<IpNet>,
     ports: Vec<u16>,
 }
 
-impl Guard {
-    /// What the configuration says; what is wrong with it, otherwise.
+impl EgressPolicy {
+    /// Builds the policy from the configuration; the error names the invalid entry.
     pub fn new(settings: &EgressSettings) -> Result<Self, String> {
         let net = |text: &str| -> Result<IpNet, String> {
             let address = text.parse::<IpAddr>().map(IpNet::from);
             let net = address.or_else(|_| text.parse());
             net.map_err(|_| format!("egress.allow: {text:?} is not a network such as 10.1.0.0/16"))
         };
-        let special = SPECIAL.iter().map(|text| net(text)).collect::<Result<_, _>>()?;
+        let special = SPECIAL_NETWORKS.iter().map(|text| net(text)).collect::<Result<_, _>>()?;
         let allow = settings.allow.iter().map(|text| net(text)).collect::<Result<_, _>>()?;
         Ok(Self { special, allow, ports: settings.ports.clone() })
     }
 
-    /// Whether everything may be called: for clients that talk to a server of ours.
-    pub fn open() -> Self {
+    /// A policy that permits everything, for addresses that the operator has chosen.
+    pub fn allow_all() -> Self {
         Self { special: Vec::new(), allow: Vec::new(), ports: Vec::new() }
     }
 
-    /// Whether an address may be connected to. What is allowed by name may be called on any port.
+    /// Whether an address may be connected to. Allowed networks may be called on any port.
     pub fn permits(&self, address: SocketAddr) -> bool {
-        let ip = carried(address.ip());
+        let ip = embedded_ipv4(address.ip());
         let within = |nets: &[IpNet]| nets.iter().any(|net| net.contains(&ip));
         let is_port = self.ports.is_empty() || self.ports.contains(&address.port());
         within(&self.allow) || (!within(&self.special) && is_port)
     }
 }
 
-/// The IPv4 address that an IPv6 address carries, or the address itself.
-fn carried(ip: IpAddr) -> IpAddr {
+/// The IPv4 address that an IPv6 address embeds, or the address itself.
+fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = ip else { return ip };
     let segments = v6.segments();
     let v4 = |high: u16, low: u16| {
@@ -91,7 +90,7 @@ fn carried(ip: IpAddr) -> IpAddr {
     };
     match segments {
         _ if v6 <= Ipv6Addr::LOCALHOST => ip,
-        // Compatible, mapped, translated, translated by NAT64, 6to4.
+        // IPv4-compatible, IPv4-mapped, IPv4-translated, NAT64, 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
@@ -105,21 +104,21 @@ mod tests {
     use super::*;
     use crate::settings::EgressSettings;
 
-    fn guard(allow: &[&str], ports: &[u16]) -> Guard {
+    fn policy(allow: &[&str], ports: &[u16]) -> EgressPolicy {
         let allow = allow.iter().map(|text| (*text).to_owned()).collect();
         let settings = EgressSettings { allow, ports: ports.to_vec(), ..EgressSettings::default() };
-        Guard::new(&settings).unwrap()
+        EgressPolicy::new(&settings).unwrap()
     }
 
-    fn permits(guard: &Guard, address: &str) -> bool {
-        guard.permits(address.parse().unwrap())
+    fn permits(policy: &EgressPolicy, address: &str) -> bool {
+        policy.permits(address.parse().unwrap())
     }
 
     #[test]
     fn only_plain_public_addresses_may_be_called() {
-        let guard = guard(&[], &[80, 443]);
+        let policy = policy(&[], &[80, 443]);
         for address in ["93.184.216.34:80", "[2606:2800:220:1::1]:443", "8.8.8.8:443"] {
-            assert!(permits(&guard, address), "{address}");
+            assert!(permits(&policy, address), "{address}");
         }
         let refused = [
             "0.0.0.0:80",
@@ -151,19 +150,19 @@ mod tests {
             "[::ffff:0:127.0.0.1]:80",
         ];
         for address in refused {
-            assert!(!permits(&guard, address), "{address}");
+            assert!(!permits(&policy, address), "{address}");
         }
-        assert!(!permits(&guard, "8.8.8.8:22"), "a port that is not on the list");
+        assert!(!permits(&policy, "8.8.8.8:22"), "a port that is not on the list");
     }
 
     #[test]
     fn what_is_allowed_is_allowed_in_every_spelling_and_on_every_port() {
-        let guard = guard(&["127.0.0.0/8", "fd00::/8", "10.1.2.3"], &[80]);
+        let policy = policy(&["127.0.0.0/8", "fd00::/8", "10.1.2.3"], &[80]);
         for address in ["127.0.0.1:9999", "[::ffff:127.0.0.1]:1", "[fd12::1]:22", "10.1.2.3:5432"] {
-            assert!(permits(&guard, address), "{address}");
+            assert!(permits(&policy, address), "{address}");
         }
         for address in ["10.1.2.4:80", "[::1]:80", "[fc00::1]:80"] {
-            assert!(!permits(&guard, address), "{address}");
+            assert!(!permits(&policy, address), "{address}");
         }
     }
 
@@ -171,6 +170,6 @@ mod tests {
     fn a_network_that_is_none_is_refused_by_name() {
         let settings =
             EgressSettings { allow: vec!["10.0.0.0/99".to_owned()], ..EgressSettings::default() };
-        assert!(Guard::new(&settings).unwrap_err().contains("10.0.0.0/99"));
+        assert!(EgressPolicy::new(&settings).unwrap_err().contains("10.0.0.0/99"));
     }
 }

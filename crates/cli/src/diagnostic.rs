@@ -1,18 +1,23 @@
-//! Draws what is wrong with a source: its lines, and marks under them.
+//! Renders diagnostics with the source lines and carets under them.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use meantime_core::{Diagnostic, Position, Severity};
 
-/// A diagnostic with the lines it is about.
-pub(crate) fn draw(name: &str, source: &str, diagnostic: &Diagnostic, colors: bool) -> String {
+/// Renders a diagnostic with its source lines.
+pub(crate) fn render_diagnostic(
+    name: &str,
+    source: &str,
+    diagnostic: &Diagnostic,
+    colors: bool,
+) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let start = offset(source, diagnostic.start);
-    let end = diagnostic.end.map_or(start, |end| offset(source, end));
-    let end = if end > start { end } else { start + width(&source[start..]) };
+    let start = byte_offset(source, diagnostic.start);
+    let end = diagnostic.end.map_or(start, |end| byte_offset(source, end));
+    let end = if end > start { end } else { start + marked_width(&source[start..]) };
     let snippet =
         Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(start..end));
     let title = level.primary_title(&*diagnostic.message).id(&*diagnostic.code);
@@ -24,9 +29,9 @@ pub(crate) fn draw(name: &str, source: &str, diagnostic: &Diagnostic, colors: bo
     renderer.render(&groups)
 }
 
-/// How wide a place without an end is: a tag as far as its name, else one character; at the end of
-/// the text it is empty.
-fn width(rest: &str) -> usize {
+/// The width in bytes of a position without an end: an XML tag up to the end of its name, otherwise
+/// one character; zero at the end of the text.
+fn marked_width(rest: &str) -> usize {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '<' | ':' | '_' | '-' | '.');
     match rest.strip_prefix('<') {
         Some(_) => rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()),
@@ -34,8 +39,8 @@ fn width(rest: &str) -> usize {
     }
 }
 
-/// The byte at a position; positions count lines and characters from 1.
-fn offset(source: &str, position: Position) -> usize {
+/// The byte offset of a position; lines and columns count from 1.
+fn byte_offset(source: &str, position: Position) -> usize {
     let before = usize::try_from(position.line.saturating_sub(1)).unwrap_or_default();
     let line_start: usize = source.split_inclusive('\n').take(before).map(str::len).sum();
     let line = source.get(line_start..).unwrap_or_default();
@@ -52,13 +57,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_and_the_place_are_shown() {
+    fn the_line_and_the_position_are_shown() {
         let source = "let a = 1\nlet ä = bb + 1\nreturn a\n";
         let mut diagnostic =
             Diagnostic::error("F001", "`bb` is not defined", Position { line: 2, column: 9 })
                 .with_help("did you mean `a`?");
         diagnostic.end = Some(Position { line: 2, column: 11 });
-        let drawn = draw("a.flow.js", source, &diagnostic, false);
+        let drawn = render_diagnostic("a.flow.js", source, &diagnostic, false);
         expect![[r"
             error[F001]: `bb` is not defined
              --> a.flow.js:2:9
@@ -71,11 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn a_place_behind_the_end_is_no_trouble() {
+    fn a_position_behind_the_end_is_rendered() {
         let at = |line, column| Diagnostic::error("F001", "x", Position { line, column });
         for place in [at(1, 1), at(1, 99), at(99, 1)] {
-            assert!(draw("a", "ab", &place, false).contains("F001"));
-            assert!(draw("a", "", &place, false).contains("F001"));
+            assert!(render_diagnostic("a", "ab", &place, false).contains("F001"));
+            assert!(render_diagnostic("a", "", &place, false).contains("F001"));
         }
     }
 }
