@@ -20,6 +20,7 @@ mod single_source;
 mod source;
 mod sql;
 mod unfinished;
+mod walks;
 
 use std::fmt;
 
@@ -35,7 +36,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("pure crates stay pure", purity::check),
     ("crates depend downwards only", crate_graph::check),
     ("one clock, one random source", single_source::check),
-    ("time and chance are parameters of SQL", sql::check),
+    ("time and randomness are parameters of SQL", sql::check),
     ("nothing is left undone", unfinished::check),
     ("markdown has one title and working links", markdown::check),
     ("rust files have the agreed shape", file_shape::check),
@@ -46,6 +47,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("released migrations never change", migrations::check),
     ("retired words stay retired", retired_words::check),
     ("public types have names of their own", shared_names::check),
+    ("walks name functions that exist", walks::check),
 ];
 
 /// One broken fact: where, and what to do about it.

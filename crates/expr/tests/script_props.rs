@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_core::{EffectKey, InstanceId, Json, Limits, Timestamp};
 use meantime_expr::script::{
-    EffectKind, EffectRequest, Host, Machine, Operation, Program, Settlement, StartError,
+    EffectKind, EffectRequest, EffectStartError, Host, Machine, Operation, Program, Settlement,
     StartedEffect, StopReason, compile_script,
 };
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ impl Host for Keys {
         self.ordinal + u32::try_from(effects).unwrap_or(FULL) < FULL
     }
 
-    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, EffectStartError> {
         let what = match request.operation {
             Operation::Task => EffectKind::Task,
             Operation::Delay | Operation::Until => EffectKind::Timer,

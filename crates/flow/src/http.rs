@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::StartError;
+use meantime_expr::script::EffectStartError;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{RetryOptions, UnparsedTime};
@@ -57,30 +57,30 @@ pub(crate) struct HttpCallOptions {
 
 impl HttpCallOptions {
     /// How it is tried again: not at all, unless the script says so.
-    pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, StartError> {
+    pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, EffectStartError> {
         let Some(retry) = &self.retry else { return Ok(default) };
         let usual = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
         Ok(retry.policy(usual)?)
     }
 
     /// The call with its name for people, or what is wrong with it.
-    pub(crate) fn into_call(self) -> Result<(HttpCall, String), StartError> {
+    pub(crate) fn into_call(self) -> Result<(HttpCall, String), EffectStartError> {
         let method = self.method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);
         if !is_token(&method) {
-            return Err(StartError::type_error("the method of an HTTP request is a word"));
+            return Err(EffectStartError::type_error("the method of an HTTP request is a word"));
         }
         let Some(url) = self.url else {
-            return Err(StartError::type_error("an HTTP request needs a `url`"));
+            return Err(EffectStartError::type_error("an HTTP request needs a `url`"));
         };
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(StartError::type_error("the `url` begins with http:// or https://"));
+            return Err(EffectStartError::type_error("the `url` begins with http:// or https://"));
         }
         let bad = |(name, value): (&String, &String)| {
             !is_token(name) || value.bytes().any(|byte| byte < b' ' && byte != b'\t')
         };
         if self.headers.iter().any(bad) {
-            return Err(StartError::type_error("a header is not valid"));
+            return Err(EffectStartError::type_error("a header is not valid"));
         }
         let timeout_ms = match &self.timeout {
             Some(timeout) => Some(timeout.duration_ms()?),

@@ -7,7 +7,8 @@ use meantime_core::{
     Notation, Source, Start, State, Timestamp, Turn, View, Waiting, WaitingKind,
 };
 use meantime_expr::script::{
-    EffectKind, EffectRequest, FORMAT, Host, Machine, PendingAwaitable, StartError, StartedEffect,
+    EffectKind, EffectRequest, EffectStartError, FORMAT, Host, Machine, PendingAwaitable,
+    StartedEffect,
 };
 
 use crate::definition::{CompiledWorkflow, compile};
@@ -123,8 +124,8 @@ impl Host for ReadOnlyHost {
         false
     }
 
-    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, StartError> {
-        Err(StartError::type_error("nothing is started by looking"))
+    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, EffectStartError> {
+        Err(EffectStartError::type_error("nothing is started by looking"))
     }
 
     fn cancel(&mut self, _what: EffectKind, _key: EffectKey) {}

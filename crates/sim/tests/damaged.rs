@@ -69,8 +69,8 @@ const DAMAGES: &[(&str, &str)] = &[
     ("a start", "UPDATE instance SET phase = 'starting', state = BAD WHERE id_order = VICTIM"),
     (
         "an event",
-        "INSERT INTO inbox (id_order, seq, random, arrived_at, event) \
-         SELECT id_order, 1, random, 0, BAD FROM instance WHERE id_order = VICTIM",
+        "INSERT INTO inbox (id_order, seq, id_random, arrived_at, event) \
+         SELECT id_order, 1, id_random, 0, BAD FROM instance WHERE id_order = VICTIM",
     ),
 ];
 

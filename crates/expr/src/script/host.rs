@@ -22,7 +22,7 @@ pub trait Host {
     fn has_room(&self, effects: usize) -> bool;
 
     /// Starts a task, a timer, a wait or a child.
-    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError>;
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, EffectStartError>;
 
     /// Cancels an effect that was started.
     fn cancel(&mut self, what: EffectKind, key: EffectKey);
@@ -89,7 +89,7 @@ pub struct StartedEffect {
 
 /// Why an effect could not be started.
 #[derive(Debug, Clone)]
-pub enum StartError {
+pub enum EffectStartError {
     /// The call is wrong: an error that the script can catch.
     Error {
         /// `TypeError` or `RangeError`.
@@ -103,7 +103,7 @@ pub enum StartError {
     Limit(Fault),
 }
 
-impl StartError {
+impl EffectStartError {
     /// A wrong argument.
     pub fn type_error(message: impl Into<String>) -> Self {
         Self::Error { name: "TypeError", code: "TypeError", message: message.into() }

@@ -22,7 +22,9 @@ pub use compile::{Program, Workflow};
 pub use embed::{Embedded, EmbeddedEnvironment, EmbeddedResult, compile_embedded};
 pub use evaluate::{Evaluation, evaluate};
 pub use front_matter::{FrontMatter, front_matter};
-pub use host::{EffectKind, EffectRequest, Host, Operation, Settlement, StartError, StartedEffect};
+pub use host::{
+    EffectKind, EffectRequest, EffectStartError, Host, Operation, Settlement, StartedEffect,
+};
 pub use problem::Code;
 pub use saved::FORMAT;
 pub use session::{Compiled, PendingAwaitable, SourceTimer, SourceTimerTime, compile_script};

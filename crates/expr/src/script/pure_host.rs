@@ -2,7 +2,7 @@
 
 use meantime_core::{EffectKey, InstanceId, Json, SplitMix64, Timestamp};
 
-use super::host::{EffectKind, EffectRequest, Host, StartError, StartedEffect};
+use super::host::{EffectKind, EffectRequest, EffectStartError, Host, StartedEffect};
 
 /// A host without effects.
 pub(super) struct PureHost<'a> {
@@ -40,8 +40,8 @@ impl Host for PureHost<'_> {
         true
     }
 
-    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, StartError> {
-        Err(StartError::type_error("nothing can be started outside of an instance"))
+    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, EffectStartError> {
+        Err(EffectStartError::type_error("nothing can be started outside of an instance"))
     }
 
     fn cancel(&mut self, _what: EffectKind, _key: EffectKey) {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meantime_core::{EffectKey, Fault, InstanceId, Json, Limits, Timestamp};
 use meantime_expr::script::{
-    EffectKind, EffectRequest, Host, Machine, Operation, Program, Settlement, StartError,
+    EffectKind, EffectRequest, EffectStartError, Host, Machine, Operation, Program, Settlement,
     StartedEffect, StopReason, compile_script,
 };
 
@@ -50,7 +50,7 @@ impl Host for Recorder {
         self.ordinal as usize + effects <= self.room
     }
 
-    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, EffectStartError> {
         let args: Vec<&str> =
             request.args.iter().map(|arg| arg.as_ref().map_or("-", Json::as_str)).collect();
         let (what, name) = match request.operation {
@@ -62,7 +62,7 @@ impl Host for Recorder {
         };
         let name = name.trim_matches('"').to_owned();
         if name == "refuse" {
-            return Err(StartError::type_error("refused by the host"));
+            return Err(EffectStartError::type_error("refused by the host"));
         }
         self.lines.push(format!("{:?} {}", request.operation, args.join(" ")));
         Ok(StartedEffect { what, key: self.next_key(), timer: None, name })

@@ -1,7 +1,7 @@
 //! `Workflow.run`: a child of any notation.
 
 use meantime_core::{ChildSpec, Effect, ParentClose};
-use meantime_expr::script::{EffectKind, EffectRequest, StartError, StartedEffect};
+use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{name, options};
@@ -24,7 +24,7 @@ impl TurnHost<'_> {
     pub(super) fn start_child(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let most = self.cx.limits.name_bytes;
         let name = name(arg(request, 0), "the name of the workflow", most)?;
         let input = arg(request, 1).cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Options of library functions.
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::StartError;
+use meantime_expr::script::EffectStartError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -31,7 +31,7 @@ impl From<InvalidTime> for InvalidOption {
     }
 }
 
-impl From<InvalidOption> for StartError {
+impl From<InvalidOption> for EffectStartError {
     fn from(problem: InvalidOption) -> Self {
         match problem.time {
             Some(time) => time.into(),
@@ -66,25 +66,31 @@ impl RetryOptions {
 pub(super) fn options<T: DeserializeOwned + Default>(
     value: Option<&Json>,
     of: &str,
-) -> Result<T, StartError> {
+) -> Result<T, EffectStartError> {
     let Some(json) = value.filter(|json| !json.is_null()) else { return Ok(T::default()) };
     json.read().map_err(|error| {
         let reason = error.to_string();
         let reason = reason.trim_start_matches("not valid JSON: ");
         let reason = reason.split(" at line ").next().unwrap_or(reason);
-        StartError::type_error(format!("the options of {of}: {reason}"))
+        EffectStartError::type_error(format!("the options of {of}: {reason}"))
     })
 }
 
 /// A name that is there, and not too long.
-pub(super) fn name(value: Option<&Json>, what: &str, most: usize) -> Result<String, StartError> {
+pub(super) fn name(
+    value: Option<&Json>,
+    what: &str,
+    most: usize,
+) -> Result<String, EffectStartError> {
     let text: Option<String> = value.and_then(|json| json.read().ok());
     match text {
-        Some(text) if text.is_empty() => Err(StartError::type_error(format!("{what} is empty"))),
+        Some(text) if text.is_empty() => {
+            Err(EffectStartError::type_error(format!("{what} is empty")))
+        }
         Some(text) if text.len() > most => {
-            Err(StartError::range_error(format!("{what} has more than {most} bytes")))
+            Err(EffectStartError::range_error(format!("{what} has more than {most} bytes")))
         }
         Some(text) => Ok(text),
-        None => Err(StartError::type_error(format!("{what} is a string"))),
+        None => Err(EffectStartError::type_error(format!("{what} is a string"))),
     }
 }

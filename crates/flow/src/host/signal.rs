@@ -1,7 +1,7 @@
 //! `Signal.next`: a wait for a signal, with a second timer if it has a timeout.
 
 use meantime_core::{Channel, Effect};
-use meantime_expr::script::{EffectKind, EffectRequest, StartError, StartedEffect};
+use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{name, options};
@@ -20,7 +20,7 @@ impl TurnHost<'_> {
     pub(super) fn start_signal(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let most = self.cx.limits.name_bytes;
         let name = name(arg(request, 0), "the name of the signal", most)?;
         let options: SignalOptions = options(arg(request, 1), "Signal.next")?;

@@ -1,7 +1,7 @@
 //! `Task.run`, `Http.request`, and the delays.
 
 use meantime_core::{Effect, Json, TaskKind, TaskSpec};
-use meantime_expr::script::{EffectKind, EffectRequest, StartError, StartedEffect};
+use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{RetryOptions, name, options};
@@ -35,7 +35,7 @@ impl TurnHost<'_> {
     pub(super) fn start_task(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let most = self.cx.limits.name_bytes;
         let name = name(arg(request, 0), "the type of the task", most)?;
         let input = arg(request, 1).cloned().unwrap_or_default();
@@ -59,7 +59,9 @@ impl TurnHost<'_> {
             spec.headers = Some(Json::object([("key", &Json::text(key))]));
         }
         if spec.queue.len() > most || options.key.is_some_and(|key| key.len() > most) {
-            return Err(StartError::range_error(format!("a name has more than {most} bytes")));
+            return Err(EffectStartError::range_error(format!(
+                "a name has more than {most} bytes"
+            )));
         }
         let key = self.push(Effect::ScheduleTask(spec));
         Ok(StartedEffect { what: EffectKind::Task, key, timer: None, name })
@@ -69,11 +71,12 @@ impl TurnHost<'_> {
     pub(super) fn start_http(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let call: HttpCallOptions = options(arg(request, 0), "Http.request")?;
         let retry = call.retry(meantime_core::RetryPolicy::never())?;
         let (call, name) = call.into_call()?;
-        let input = Json::of(&call).map_err(|error| StartError::type_error(error.to_string()))?;
+        let input =
+            Json::of(&call).map_err(|error| EffectStartError::type_error(error.to_string()))?;
         self.check_payload(&input, request.position)?;
         let mut spec = TaskSpec::worker(HTTP_TASK, position_text(request.position), input);
         spec.kind = TaskKind::Engine;
@@ -86,7 +89,7 @@ impl TurnHost<'_> {
     pub(super) fn start_delay(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let time = UnparsedTime::of(arg(request, 0).cloned().unwrap_or_default());
         let due_at = time.due_after(self.cx.now)?;
         Ok(self.start_timer(request, due_at))
@@ -95,7 +98,7 @@ impl TurnHost<'_> {
     pub(super) fn start_until(
         &mut self,
         request: &EffectRequest,
-    ) -> Result<StartedEffect, StartError> {
+    ) -> Result<StartedEffect, EffectStartError> {
         let time = UnparsedTime::of(arg(request, 0).cloned().unwrap_or_default());
         let due_at = time.instant()?;
         Ok(self.start_timer(request, due_at))

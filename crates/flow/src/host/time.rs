@@ -2,7 +2,7 @@
 
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
-use meantime_expr::script::StartError;
+use meantime_expr::script::EffectStartError;
 use serde::Deserialize;
 
 /// A time argument of a script, not parsed yet.
@@ -29,7 +29,7 @@ impl From<TimeError> for InvalidTime {
     }
 }
 
-impl From<InvalidTime> for StartError {
+impl From<InvalidTime> for EffectStartError {
     fn from(problem: InvalidTime) -> Self {
         match &problem.error {
             Some(error) => Self::time(error),

@@ -5,7 +5,7 @@ use meantime_core::{
     instance_seed,
 };
 use meantime_expr::script::{
-    EffectKind, EffectRequest, Host, Operation, StartError, StartedEffect,
+    EffectKind, EffectRequest, EffectStartError, Host, Operation, StartedEffect,
 };
 
 /// The host of a script for one turn.
@@ -33,7 +33,11 @@ impl<'a> TurnHost<'a> {
     }
 
     /// Refuses a document that the kernel would refuse, with the place of the call.
-    pub(super) fn check_payload(&self, json: &Json, position: Position) -> Result<(), StartError> {
+    pub(super) fn check_payload(
+        &self,
+        json: &Json,
+        position: Position,
+    ) -> Result<(), EffectStartError> {
         let most = self.cx.limits.payload_bytes;
         if json.size() <= most {
             return Ok(());
@@ -41,7 +45,7 @@ impl<'a> TurnHost<'a> {
         let text = format!("a payload has {} bytes, the limit is {most}", json.size());
         let mut fault = Fault::new("payload_limit", text);
         fault.element = Some(position_text(position));
-        Err(StartError::Limit(fault))
+        Err(EffectStartError::Limit(fault))
     }
 }
 
@@ -74,7 +78,7 @@ impl Host for TurnHost<'_> {
         self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.slice_effects()
     }
 
-    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, EffectStartError> {
         match request.operation {
             Operation::Task => self.start_task(request),
             Operation::Delay => self.start_delay(request),

@@ -532,7 +532,7 @@ impl Run {
             }
             Output::Reply(ticket, answer) => self.answer(ticket, answer),
             Output::Compact(request) => {
-                self.signal_maintenance(MaintenanceSignal::Compact(request))
+                self.signal_maintenance(MaintenanceSignal::Compact(request));
             }
             Output::Dispatch(task) => self.dispatch(*task),
             Output::Damaged(id, what) => self.damaged.send_modify(|seen| {

@@ -135,7 +135,7 @@ impl Machine {
             match part {
                 UnitOrigin::Claimed(_, row) => self.claims.give_back(&row),
                 UnitOrigin::Detached(Some(pending), row) => {
-                    said.push((row.id.0.instance, *pending))
+                    said.push((row.id.0.instance, *pending));
                 }
                 // The next one who meets it raises its incident.
                 UnitOrigin::Damage(id, callers) => {

@@ -88,7 +88,7 @@ impl Machine {
                 self.push_global(GlobalAction::Broadcast { name, payload }, ticket);
             }
             Command::Deploy(deployment) => {
-                self.push_global(GlobalAction::Deploy(deployment), ticket)
+                self.push_global(GlobalAction::Deploy(deployment), ticket);
             }
             Command::Undeploy { name, version } => {
                 self.push_global(GlobalAction::Undeploy { name, version }, ticket);

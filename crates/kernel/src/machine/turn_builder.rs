@@ -520,7 +520,7 @@ impl TurnBuilder {
                 self.add_report(number, &item.item, env);
             }
             MailboxItem::Edit { timer, edit, audit } => {
-                self.edit_timer(number, *timer, *edit, audit, env)
+                self.edit_timer(number, *timer, *edit, audit, env);
             }
             MailboxItem::Incident { row, variables, audit } => {
                 self.answer_incident(number, row, variables.as_ref(), audit, env);
@@ -654,7 +654,6 @@ fn request_hash(command: &StartCommand) -> u64 {
         hash.update(length.to_le_bytes());
         hash.update(text.unwrap_or_default());
     }
-    let digest: [u8; 32] = hash.finalize().into();
-    let [a, b, c, d, e, f, g, h, ..] = digest;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    // Eight bytes of it tell requests apart well enough, and fit the column.
+    hash.finalize().iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }

@@ -98,7 +98,13 @@ pub(crate) enum NameNode {
 
 #[derive(Debug)]
 pub(crate) enum SelectorNode {
-    Field { reach: SelectorReach, what: SelectedPart, namespace: Option<Namespace>, name: NameNode },
+    Field {
+        reach: SelectorReach,
+        what: SelectedPart,
+        /// The namespace that the selector names; none matches any.
+        namespace: Option<Namespace>,
+        name: NameNode,
+    },
     All(SelectedPart),
     Descendants,
     Index(Node),

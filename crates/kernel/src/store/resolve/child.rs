@@ -113,7 +113,7 @@ fn started(
     now: Timestamp,
 ) -> Write {
     let occurrence = Occurrence {
-        scheduled_at: scheduled_at,
+        scheduled_at,
         last_at: scheduled_at,
         count: 1,
         outcome: OccurrenceOutcome::Started,

@@ -27,11 +27,12 @@ impl Plan {
     ) -> Result<ResolvedPlan, Error> {
         let mut resolved = ResolvedPlan::default();
         for (number, unit) in self.units.into_iter().enumerate() {
-            let mut resolver = UnitResolver { now: self.now, snapshot, done: UnitDone::default() };
+            let mut unit_resolver =
+                UnitResolver { now: self.now, snapshot, done: UnitDone::default() };
             let mut writes = Vec::new();
-            let result = match resolver.unit(unit, &mut fence, &mut writes)? {
+            let result = match unit_resolver.unit(unit, &mut fence, &mut writes)? {
                 Some(failed) => failed,
-                None => UnitResult::Done(resolver.done),
+                None => UnitResult::Done(unit_resolver.done),
             };
             resolved.writes.extend(writes.into_iter().map(|write| (number, write)));
             resolved.results.push(result);
@@ -175,7 +176,7 @@ impl UnitResolver<'_> {
                 }
             }
             ConditionalWrite::Subscribe { subscription, seq } => {
-                self.subscribe(subscription, seq, writes)
+                self.subscribe(subscription, seq, writes);
             }
             ConditionalWrite::Return { message, definition, waiter, accept } => {
                 self.put_back(message, &definition, waiter, &accept, writes);

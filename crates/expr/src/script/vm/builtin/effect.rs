@@ -2,7 +2,7 @@
 
 use super::dispatch::arg;
 use crate::script::awaitable::{Awaitable, AwaitableState, Kind, Leaf, LocalEffectKey};
-use crate::script::host::{EffectRequest, Operation, StartError};
+use crate::script::host::{EffectRequest, EffectStartError, Operation};
 use crate::script::library::Builtin;
 use crate::script::vm::{Machine, Raise, RaiseKind, Text, Value, VmResult};
 
@@ -71,11 +71,11 @@ impl Machine<'_> {
     }
 }
 
-fn refused(refusal: StartError) -> Raise {
+fn refused(refusal: EffectStartError) -> Raise {
     match refusal {
-        StartError::Error { name, code, message } => {
+        EffectStartError::Error { name, code, message } => {
             Raise(Box::new(RaiseKind::Error { name, code, message }))
         }
-        StartError::Limit(fault) => Raise::fault(fault),
+        EffectStartError::Limit(fault) => Raise::fault(fault),
     }
 }
