@@ -97,8 +97,8 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         assert!(sound.status.success(), "{sound:?}");
         assert_eq!(server.stop(), Some(0));
         // The newest one is left alone.
-        let damage = "UPDATE instance SET COLUMN = BAD WHERE ord = (SELECT ord FROM instance \
-                      ORDER BY ord DESC LIMIT 1 OFFSET PLACE);";
+        let damage = "UPDATE instance SET COLUMN = BAD WHERE id_order = (SELECT id_order FROM instance \
+                      ORDER BY id_order DESC LIMIT 1 OFFSET PLACE);";
         for (column, place) in [("open", "3"), ("extra", "2"), ("state", "1")] {
             store.execute(&damage.replace("COLUMN", column).replace("PLACE", place));
         }
@@ -163,7 +163,7 @@ fn an_instance_whose_state_cannot_be_decoded_is_listed_and_found() {
     assert!(run(&["doctor", "--db", &db]).status.success());
     assert_eq!(server.stop(), Some(0));
     let connection = rusqlite::Connection::open(&path).expect("it opens");
-    let damage = "UPDATE instance SET state = x'ff' WHERE ord = (SELECT max(ord) FROM instance)";
+    let damage = "UPDATE instance SET state = x'ff' WHERE id_order = (SELECT max(id_order) FROM instance)";
     assert_eq!(connection.execute(damage, []).expect("it can be changed"), 1);
     drop(connection);
     let found = run(&["doctor", "--db", &db]);

@@ -86,7 +86,7 @@ impl Run<'_> {
         let answer = answer.map(json::parse).transpose()?.unwrap_or_default();
         let gone = json::get(&answer, &[REQUEST_GONE.to_owned()]);
         if matches!(gone, Some(Value::Bool(true))) {
-            let data = Json::object([("place", &Json::text(&self.element_path(id)))]);
+            let data = Json::object([("element", &Json::text(&self.element_path(id)))]);
             self.push(Effect::Record { kind: REQUEST_GONE.to_owned(), data });
         }
         Ok(())
