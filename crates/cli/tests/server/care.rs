@@ -163,7 +163,8 @@ fn an_instance_whose_state_cannot_be_decoded_is_listed_and_found() {
     assert!(run(&["doctor", "--db", &db]).status.success());
     assert_eq!(server.stop(), Some(0));
     let connection = rusqlite::Connection::open(&path).expect("it opens");
-    let damage = "UPDATE instance SET state = x'ff' WHERE id_order = (SELECT max(id_order) FROM instance)";
+    let damage =
+        "UPDATE instance SET state = x'ff' WHERE id_order = (SELECT max(id_order) FROM instance)";
     assert_eq!(connection.execute(damage, []).expect("it can be changed"), 1);
     drop(connection);
     let found = run(&["doctor", "--db", &db]);
