@@ -33,7 +33,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let npm = serde_json::from_str(&read("sdks/typescript/package-lock.json")?)?;
     let sources = SbomSources {
         metadata: &metadata,
-        checksums: checksums(&read("CargoMetadata.lock")?),
+        checksums: checksums(&read("Cargo.lock")?),
         npm: &npm,
         python: &read("sdks/python/pyproject.toml")?,
     };
