@@ -126,7 +126,7 @@ mod tests {
         let count = |path: &str, text: &str| check(&Repo::with_files(&[(path, text)])).len();
         let time = "const A: &str = \"SELECT clock_timestamp()\";";
         assert_eq!(count("crates/store/src/postgres/clock.rs", time), 0);
-        assert_eq!(count("crates/store/src/postgres/node_index.rs", time), 1);
+        assert_eq!(count("crates/store/src/postgres/node_lease.rs", time), 1);
         let other = "const A: &str = \"SELECT now()\";";
         assert_eq!(count("crates/store/src/postgres/clock.rs", other), 1);
     }

@@ -645,7 +645,7 @@ impl Machine {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if batch.lease_term != self.membership.lease_term {
             // Who sat here before may have used the numbers that would follow.
-            let lost = store::Error::Unavailable("the node has lost its node_index".to_owned());
+            let lost = store::Error::Unavailable("the node has lost its lease".to_owned());
             return self.give_up(batch, &lost);
         }
         let no_tasks = BTreeMap::new();

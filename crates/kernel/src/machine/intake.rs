@@ -309,8 +309,7 @@ impl Machine {
             }
             Command::Claim(claim) => {
                 if claim.max == 0 || claim.lease_ms == 0 {
-                    let text =
-                        "a claim conditional_writes for at least one task and a lease above zero";
+                    let text = "a claim asks for at least one task and a lease above zero";
                     return Err(Error::Invalid(text.to_owned()));
                 }
                 self.name("worker", &claim.worker)?;

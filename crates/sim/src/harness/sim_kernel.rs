@@ -330,8 +330,7 @@ impl SimKernel {
     }
 
     fn recover(&mut self) {
-        let membership =
-            block_on(self.store.renew_lease(self.now.real)).expect("there is a node_index");
+        let membership = block_on(self.store.renew_lease(self.now.real)).expect("there is a lease");
         let recovered =
             block_on(self.store.recover(membership.partition())).expect("the store recovers");
         let until = membership.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));

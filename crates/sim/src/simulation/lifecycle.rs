@@ -41,7 +41,7 @@ impl Simulation {
         let is_shared = store.is_shared();
         let config = Config { shared_store: is_shared, ..self.setup.config.clone() };
         let real = self.nodes[node].clock.real;
-        let membership = block_on(store.renew_lease(real)).expect("there is a node_index");
+        let membership = block_on(store.renew_lease(real)).expect("there is a lease");
         let recovered =
             block_on(store.recover(membership.partition())).expect("the store can be read");
         let definitions = block_on(store.definitions(DefinitionFilter::default()));

@@ -291,8 +291,7 @@ async fn own(connection: &Connection, options: &Options, patience: Duration) -> 
     let locked = connection.one(sql, values![lock::OWNER]).await;
     locked.map(drop).map_err(|failure| match failure.error {
         Error::Unavailable(text) if text.contains("55P03") => {
-            let text =
-                "another process uses the database, and one of the two does not partition it";
+            let text = "another process uses the database, and one of the two does not share it";
             Error::Locked(text.to_owned())
         }
         error => error,

@@ -240,7 +240,7 @@ fn free_index(lease: &[LeaseRow]) -> Result<NodeIndex, Error> {
     let is_free =
         |node_index: &NodeIndex| !lease.iter().any(|lease| lease.node_index == *node_index);
     let free = (0..NodeIndex::COUNT).map(NodeIndex).find(is_free);
-    free.ok_or_else(|| Error::Unavailable("all nodes are lease".to_owned()))
+    free.ok_or_else(|| Error::Unavailable("all node indexes are in use".to_owned()))
 }
 
 #[cfg(test)]

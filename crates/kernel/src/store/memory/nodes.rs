@@ -78,7 +78,7 @@ impl Nodes {
         let free =
             (0..NodeIndex::COUNT).map(NodeIndex).find(|node_index| !taken.contains(node_index));
         let node_index =
-            free.ok_or_else(|| Error::Unavailable("all nodes are taken".to_owned()))?;
+            free.ok_or_else(|| Error::Unavailable("all node indexes are in use".to_owned()))?;
         self.lease_terms += 1;
         Ok(NodeLease { number: self.lease_terms, node_index, until })
     }

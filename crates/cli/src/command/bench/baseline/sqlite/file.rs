@@ -11,7 +11,7 @@ use rusqlite::{Connection, Params};
 /// The log is emptied when it has so many pages: a sixteenth of 256 MiB.
 const CHECKPOINT_PAGES: u64 = 4_096;
 
-const PASSIVE_CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE_CHECKPOINT)";
+const PASSIVE_CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// A file, its connection, and a thread that empties the log.
 pub(super) struct File {
