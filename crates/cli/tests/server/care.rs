@@ -92,14 +92,14 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         let file = write(directory.path(), "wait.flow.js", "return await Signal.next('go')\n");
         server.text(&["deploy", &file]);
         let start = || server.json(&["start", "wait"])["id"].as_str().expect("an id").to_owned();
-        let (open, extra, state, good) = (start(), start(), start(), start());
+        let (open, meta, state, good) = (start(), start(), start(), start());
         let sound = run(&["doctor", "--db", &db]);
         assert!(sound.status.success(), "{sound:?}");
         assert_eq!(server.stop(), Some(0));
         // The newest one is left alone.
         let damage = "UPDATE instance SET COLUMN = BAD WHERE id_order = (SELECT id_order FROM instance \
                       ORDER BY id_order DESC LIMIT 1 OFFSET PLACE);";
-        for (column, place) in [("open", "3"), ("extra", "2"), ("state", "1")] {
+        for (column, place) in [("open", "3"), ("meta", "2"), ("state", "1")] {
             store.execute(&damage.replace("COLUMN", column).replace("PLACE", place));
         }
         let found = run(&["doctor", "--db", &db]);
@@ -107,7 +107,7 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         assert!(!found.status.success(), "{said}");
         for (id, what) in [
             (&open, "a row of `instance` cannot be read"),
-            (&extra, "a row of `instance` cannot be read"),
+            (&meta, "a row of `instance` cannot be read"),
             (&state, "its state cannot be decoded"),
         ] {
             let is_told = |line: &str| line.contains(id.as_str()) && line.contains(what);
@@ -116,14 +116,14 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         assert!(!said.contains(&good), "{said}");
         let server = Server::start(directory.path(), &["serve", "--db", &db]);
         let get = |path: &str| crate::request::get(&server.url, path).expect("an answer");
-        for id in [&open, &extra, &state] {
+        for id in [&open, &meta, &state] {
             let (status, shown) = get(&format!("/instances/{id}"));
             assert_eq!((status, shown["damaged"].is_string()), (200, true), "{shown}");
         }
         let post = |path: &str| {
             crate::request::post(&server.url, path, "", &serde_json::json!({})).expect("an answer")
         };
-        for id in [&open, &extra] {
+        for id in [&open, &meta] {
             let (status, refused) = post(&format!("/instances/{id}/signals/go"));
             assert_eq!((status, &refused["code"]), (409, &"instance_damaged".into()), "{refused}");
             let (_, shown) = get(&format!("/instances/{id}"));
@@ -137,7 +137,7 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         let items = list["items"].as_array().expect("items");
         let damaged = items.iter().filter(|it| it["damaged"].is_string()).count();
         assert_eq!((status, items.len(), damaged), (200, 4, 3), "{list}");
-        for id in [&open, &extra, &state] {
+        for id in [&open, &meta, &state] {
             let (status, shown) = post(&format!("/instances/{id}/cancel"));
             assert_eq!((status, &shown["status"]), (200, &"cancelled".into()), "{shown}");
             assert!(shown["damaged"].is_null(), "{shown}");
