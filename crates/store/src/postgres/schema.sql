@@ -12,7 +12,7 @@ CREATE TABLE answer (
 CREATE TABLE commit_row (
     lease_term bigint NOT NULL,
     row_number integer NOT NULL,
-    number bigint NOT NULL,
+    batch bigint NOT NULL,
     clock_at bigint NOT NULL,
     last_seq bigint NOT NULL,
     closed_at bigint,
@@ -130,6 +130,16 @@ CREATE TABLE node (
     CHECK ((id = 1))
 );
 
+CREATE TABLE node_lease (
+    number integer NOT NULL,
+    lease_term bigint NOT NULL,
+    until_at bigint NOT NULL,
+    session bigint,
+    UNIQUE (lease_term),
+    PRIMARY KEY (number),
+    CHECK (((number >= 0) AND (number < 64)))
+);
+
 CREATE TABLE occurrence (
     id_order bigint NOT NULL,
     scheduled_at bigint NOT NULL,
@@ -165,16 +175,6 @@ CREATE TABLE schema_migration (
     sha256 text NOT NULL,
     applied_at bigint NOT NULL,
     PRIMARY KEY (number)
-);
-
-CREATE TABLE node_lease (
-    number integer NOT NULL,
-    lease_term bigint NOT NULL,
-    until_at bigint NOT NULL,
-    session bigint,
-    UNIQUE (lease_term),
-    PRIMARY KEY (number),
-    CHECK (((number >= 0) AND (number < 64)))
 );
 
 CREATE TABLE subscription (
@@ -271,9 +271,9 @@ CREATE INDEX message_expiry ON message USING btree (expires_at) WHERE (expires_a
 
 CREATE INDEX message_id_expiry ON message_id USING btree (expires_at);
 
-CREATE INDEX occurrence_decided ON occurrence USING btree (decided_at);
+CREATE UNIQUE INDEX node_lease_lease_term_key ON node_lease USING btree (lease_term);
 
-CREATE UNIQUE INDEX node_lease_term_key ON node_lease USING btree (lease_term);
+CREATE INDEX occurrence_decided ON occurrence USING btree (decided_at);
 
 CREATE INDEX subscription_definition ON subscription USING btree (kind, key, name, definition, seq);
 
