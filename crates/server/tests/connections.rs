@@ -162,13 +162,18 @@ async fn a_worker_that_waits_is_woken_by_a_start() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_goes_away_takes_nothing() {
     let server = start(|_| {}).await;
+    let mut workers = Vec::new();
     for _ in 0..5 {
         let mut worker = Connection::open(server.address).await;
         worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
-        drop(worker);
+        workers.push(worker);
     }
+    // A connection whose end has not arrived yet cannot be told from one that is there: the server
+    // has to have seen both ends of all of them.
+    while server.metric("meantime_waiting_claims").await < 5 {}
+    drop(workers);
+    while server.metric("meantime_waiting_claims").await > 0 {}
     let (_, instance) = server.post("/instances", &json!({ "definition": "work" })).await;
-    // Whether the server has seen the end of those connections or not: the task comes at once.
     let (_, claimed) = server.post("/tasks/claim", &claim(20_000)).await;
     assert_eq!(claimed["tasks"][0]["instanceId"], instance["id"]);
     assert_eq!(claimed["tasks"][0]["attempt"], 1);
