@@ -145,7 +145,7 @@ impl Builder {
     /// Reads what the store knows and begins. Needs a tokio runtime.
     pub async fn start(self) -> Result<Kernel, store::Error> {
         let clock = Arc::new(AdjustedClock::new(self.clock));
-        let joined = heartbeat::acquire_lease(&*self.store, &clock).await?;
+        let joined = heartbeat::send_heartbeat(&*self.store, &clock).await?;
         let recovered = self.store.recover(joined.membership.partition()).await?;
         if !self.clock_may_be_behind {
             check_clock(&clock, &recovered)?;

@@ -26,8 +26,8 @@ pub(super) struct Joined {
     pub(super) until: Option<Timestamp>,
 }
 
-/// Gives one heartbeat.
-pub(super) async fn acquire_lease(
+/// Sends one heartbeat: acquires a lease, or renews it.
+pub(super) async fn send_heartbeat(
     store: &dyn Store,
     clock: &AdjustedClock,
 ) -> Result<Joined, Error> {
@@ -50,9 +50,9 @@ pub(super) async fn acquire_lease(
     Ok(Joined { membership, until })
 }
 
-/// Gives heartbeat until the loop is over, at once when it is woken. A failed one is not told:
-/// the lease runs out.
-pub(super) async fn renew_lease(
+/// Sends heartbeats until the loop is over, and at once when it is woken. A failed one needs no
+/// report: the lease runs out.
+pub(super) async fn send_heartbeats(
     store: Arc<dyn Store>,
     clock: Arc<AdjustedClock>,
     inputs: mpsc::UnboundedSender<Input>,
@@ -63,7 +63,7 @@ pub(super) async fn renew_lease(
         // Either way it is time.
         let _ = tokio::time::timeout(wait, wake.notified()).await;
         wait = HEARTBEAT_RETRY;
-        if let Ok(Joined { membership, until }) = acquire_lease(&*store, &clock).await {
+        if let Ok(Joined { membership, until }) = send_heartbeat(&*store, &clock).await {
             let soon = membership.recheck_ms.map(|ms| u64::try_from(ms).unwrap_or_default());
             wait = soon
                 .map_or(HEARTBEAT_INTERVAL, |ms| HEARTBEAT_INTERVAL.min(Duration::from_millis(ms)));

@@ -267,7 +267,7 @@ impl Run {
         self.stopping.take()
     }
 
-    /// On a shared store: listens to other nodes and gives heartbeat.
+    /// On a shared store: listens to other nodes and sends heartbeats.
     fn join(&mut self, membership: Joined) -> Option<JoinHandle<()>> {
         let Joined { membership, until } = membership;
         self.feed(Input::Membership(membership, until));
@@ -293,7 +293,7 @@ impl Run {
         }));
         let inputs = self.inputs.0.clone();
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Some(self.runtime.spawn(heartbeat::renew_lease(store, clock, inputs, wake)))
+        Some(self.runtime.spawn(heartbeat::send_heartbeats(store, clock, inputs, wake)))
     }
 
     /// Housekeeping begins when the machine may act.

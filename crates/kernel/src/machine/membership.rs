@@ -50,8 +50,8 @@ impl Machine {
         self.output(Output::Recover(self.membership.partition()));
     }
 
-    /// Whether the node may act: it has a lease, and it knows which
-    /// numbers the holder before has used up.
+    /// Whether the node may act: it has a lease, and it knows which numbers the holder before it
+    /// has used up.
     pub(super) fn has_lease(&self) -> bool {
         self.recovers == 0 && self.lease_until.is_none_or(|until| self.clock < until)
     }
@@ -118,11 +118,11 @@ impl Machine {
         if !self.config.shared_store || owner == self.membership.node_index {
             self.timers.arm(key);
         } else if !key.frozen && key.due_at < self.now.engine.saturating_add_millis(WINDOW_MS) {
-            self.notices.push((To::NodeIndex(owner), Notice::Armed(key)));
+            self.notices.push((To::Node(owner), Notice::Armed(key)));
         }
     }
 
-    /// An instance came to rest, and callers at these leases wait for that.
+    /// An instance came to rest, and callers at these nodes wait for that.
     pub(super) fn rested(&mut self, id: InstanceId, nodes: &[u8]) {
         for node_index in nodes
             .iter()
@@ -130,7 +130,7 @@ impl Machine {
             .map(NodeIndex)
             .filter(|node_index| *node_index != self.membership.node_index)
         {
-            self.notices.push((To::NodeIndex(node_index), Notice::Rested(id)));
+            self.notices.push((To::Node(node_index), Notice::Rested(id)));
         }
     }
 

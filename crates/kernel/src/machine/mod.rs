@@ -19,7 +19,7 @@
 //! | `intake` | commands in: limits, back-pressure, routing |
 //! | `mailbox`, `ready` | what waits in memory, and whose turn it is |
 //! | `batch` | gathers a batch and asks the store for what it needs |
-//! | `a turn builder` | from a row, its inbox and what is pending to the events of a turn |
+//! | `turn_builder` | from a row, its inbox and what is pending to the events of a turn |
 //! | `report` | what workers say of tasks: outcome, retry, incident |
 //! | `edit` | what operators do to timers and incidents |
 //! | `job` | one call of a notation, caught |

@@ -18,7 +18,7 @@ use crate::store::{Partition, TimerKey};
 /// How many timers one read brings.
 pub(super) const READ: usize = 8_192;
 
-/// How far ahead a node looks that shares its store, in milliseconds: several heartbeat.
+/// How far ahead a node looks that shares its store, in milliseconds: several heartbeats.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
 /// A read to make: all timers after a key, at most [`READ`].

@@ -36,7 +36,7 @@ pub(super) struct TurnEnv<'a> {
     pub(super) limits: &'a Arc<Limits>,
     pub(super) now: Now,
     pub(super) epoch: u32,
-    /// The node's lease, if it shares the store.
+    /// The node's index, if it shares the store.
     pub(super) node_index: Option<NodeIndex>,
     pub(super) counters: &'a mut Counters,
     pub(super) tasks: &'a BTreeMap<TaskId, TaskRow>,
@@ -92,7 +92,7 @@ pub(super) struct TurnBuilder {
     /// Whether a caller of this node waits for the instance to come to rest, or for its end.
     pub(super) awaited: bool,
     pub(super) end_awaited: bool,
-    /// Leases at which somebody waited for the rest that this turn brings.
+    /// Indexes of nodes at which somebody waited for the rest that this turn brings.
     pub(super) rested: Vec<u8>,
 }
 

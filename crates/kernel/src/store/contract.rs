@@ -47,7 +47,7 @@ pub trait Store: Send + Sync {
         Box::pin(std::future::ready(Ok(Membership::alone())))
     }
 
-    /// Gives the lease up, so that others need not wait until it is cold.
+    /// Gives the lease up, so that others need not wait until it expires.
     fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }

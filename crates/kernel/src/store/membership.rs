@@ -63,12 +63,12 @@ impl Partition {
 /// Who shares the store at the moment, as one node sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// The node's own lease.
+    /// The node's own index.
     pub node_index: NodeIndex,
     /// A number for the time from getting a lease to losing it, never given again. A node that
-    /// lost its lease unnoticed finds another one, even if it sits at the same lease again.
+    /// lost its lease unnoticed finds another one, even if it gets the same index again.
     pub lease_term: Option<u64>,
-    /// All leases that are taken, its own included, in order.
+    /// The indexes of all nodes, its own included, in order.
     pub nodes: Vec<NodeIndex>,
     /// How long the lease is surely its own, counted from when it asked; none is for ever.
     pub lasts_ms: Option<i64>,
@@ -98,7 +98,7 @@ impl Membership {
         Partition { index: narrow(part), count: narrow(of) }
     }
 
-    /// The lease that looks after an instance.
+    /// The node that looks after an instance.
     pub fn node_of(&self, id: InstanceId) -> NodeIndex {
         let part = usize::from(Partition::index_of(id, self.partition().count));
         self.nodes.get(part).copied().unwrap_or(self.node_index)
@@ -136,7 +136,7 @@ pub enum Notice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// One node.
-    NodeIndex(NodeIndex),
+    Node(NodeIndex),
     /// Everybody else.
     Others,
 }

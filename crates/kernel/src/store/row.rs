@@ -141,7 +141,7 @@ pub struct InstanceMeta {
     /// Whether a signal was ever kept for this instance.
     #[n(7)]
     pub signals: bool,
-    /// Leases of nodes at which somebody waits for it to come to rest, if several share the store.
+    /// Indexes of nodes at which somebody waits for it to come to rest, if several share the store.
     #[n(8)]
     pub awaited_at: Option<Vec<u8>>,
     /// Whether neither its parent's deadline nor its definition's applies (D8).
@@ -154,7 +154,7 @@ pub struct InstanceMeta {
     /// The row of history that tells of its start.
     #[n(11)]
     pub started_in: Option<u64>,
-    /// Leases of nodes at which somebody waits for its end, if several share the store.
+    /// Indexes of nodes at which somebody waits for its end, if several share the store.
     #[n(12)]
     pub end_awaited_at: Option<Vec<u8>>,
     /// What of the row could not be decoded; the rest is what could. Never stored.

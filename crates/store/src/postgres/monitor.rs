@@ -13,7 +13,7 @@
 //!
 //! The connection holds an advisory lock that is named in the node's lease. The server releases it
 //! when the process ends, so other nodes notice the end of a process before its lease expires
-//! (`lease.rs`).
+//! (`node_lease.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

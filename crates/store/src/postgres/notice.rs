@@ -1,7 +1,7 @@
 //! What nodes tell each other: packed, by notifications of the database, outside of every turn.
 //!
 //! ```text
-//!   notify ─► pg_notify('meantime_…_all' or '…_<lease>', packed) ──► the connection that listens
+//!   notify ─► pg_notify('meantime_…_all' or '…_<node>', packed) ──► the connection that listens
 //!                                                                    └──► listener of the kernel
 //! ```
 //!
@@ -78,7 +78,7 @@ impl Notifier {
         for target in targets {
             let channel = match target {
                 To::Others => format!("{}_all", self.prefix),
-                To::NodeIndex(NodeIndex(number)) => format!("{}_{number}", self.prefix),
+                To::Node(NodeIndex(number)) => format!("{}_{number}", self.prefix),
             };
             let those = notices.iter().filter(|(to, _)| *to == target).map(|(_, notice)| notice);
             let payloads = payloads(lease_term, those);
@@ -90,7 +90,7 @@ impl Notifier {
         Ok(pooled.run(&[call]).await.map(drop)?)
     }
 
-    /// Where the node sits, and a way to wait for another lease.
+    /// The channels of the node, and a way to wait for a change of its index.
     pub(super) fn channels(&self) -> watch::Receiver<Channels> {
         self.channels.subscribe()
     }

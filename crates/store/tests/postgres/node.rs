@@ -357,8 +357,7 @@ fn notices_reach_those_they_are_for() {
     let rested = Notice::Rested(id(1));
     let armed = Notice::Armed(timer(1, 5).key());
     // Nobody is told when a connection has begun to listen, so it is told until it is heard.
-    let notices =
-        || vec![(To::Others, rested.clone()), (To::NodeIndex(NodeIndex(1)), armed.clone())];
+    let notices = || vec![(To::Others, rested.clone()), (To::Node(NodeIndex(1)), armed.clone())];
     let mut first = Vec::new();
     while first.len() < 2 {
         block_on(one.notify(notices())).expect("it can be told");
@@ -370,7 +369,7 @@ fn notices_reach_those_they_are_for() {
     assert!(first.contains(&rested) && first.contains(&armed));
     let mut back = Vec::new();
     while back.is_empty() {
-        block_on(other.notify(vec![(To::NodeIndex(NodeIndex(0)), Notice::Deployed)]))
+        block_on(other.notify(vec![(To::Node(NodeIndex(0)), Notice::Deployed)]))
             .expect("it can be told");
         while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
             back.extend(notices.into_iter().filter(|_| who == "one"));

@@ -7,7 +7,7 @@ use meantime_core::Timestamp;
 
 use crate::store::{Error, Listener, Membership, NodeIndex, Notice, To};
 
-/// A node at its lease.
+/// The lease of a node.
 #[derive(Debug, Clone, Copy)]
 struct NodeLease {
     number: u64,
@@ -103,7 +103,7 @@ impl Nodes {
         let mut calls: BTreeMap<u64, Vec<Notice>> = BTreeMap::new();
         for (to, notice) in notices {
             for (node, NodeLease { node_index, .. }) in &self.nodes {
-                if Some(*node) != from && (to == To::Others || to == To::NodeIndex(*node_index)) {
+                if Some(*node) != from && (to == To::Others || to == To::Node(*node_index)) {
                     calls.entry(*node).or_default().push(notice.clone());
                 }
             }
