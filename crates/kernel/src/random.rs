@@ -64,7 +64,7 @@ impl Ids {
         self.last = self.last.max(last);
     }
 
-    /// Gives only numbers of this node index from now on: no other node gives them at the same time.
+    /// Gives only numbers of this node from now on: no other node gives them at the same time.
     pub fn use_node_index(&mut self, node_index: NodeIndex) {
         self.node_index = Some(node_index);
     }
