@@ -14,6 +14,7 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod notation;
+pub mod pause_point;
 pub mod random;
 pub mod retention;
 pub mod retry;

@@ -9,9 +9,9 @@
 //! *idle* leaves the core at once, and gets next to nothing while the others need all cores.
 
 #[cfg(target_os = "linux")]
-pub use linux::{Handle, current, idle, lower};
+pub use linux::{Handle, current, idle, lower, lower_most};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Handle, current, idle, lower};
+pub use other::{Handle, current, idle, lower, lower_most};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -24,9 +24,19 @@ mod linux {
     /// Beside a thread that is not nice, one of these gets about a tenth of a core.
     const NICENESS: i32 = 10;
 
+    /// As nice as can be: a sixtieth of a core.
+    const MOST_NICENESS: i32 = 19;
+
     /// Names a thread.
     #[derive(Debug, Clone, Copy)]
     pub struct Handle(Pid);
+
+    impl Handle {
+        /// Its number in the operating system.
+        pub fn number(self) -> i32 {
+            self.0.as_raw_nonzero().get()
+        }
+    }
 
     /// The thread that asks.
     pub fn current() -> Handle {
@@ -37,6 +47,11 @@ mod linux {
     pub fn lower(Handle(thread): Handle) {
         // It is about speed only: a thread that cannot be lowered runs like the others.
         let _ = setpriority_process(Some(thread), NICENESS);
+    }
+
+    /// Lets a thread of this process run as far behind the others as another thread can make it.
+    pub fn lower_most(Handle(thread): Handle) {
+        let _ = setpriority_process(Some(thread), MOST_NICENESS);
     }
 
     /// Lets the thread that asks run when no other thread wants its core.
@@ -78,6 +93,9 @@ mod other {
 
     /// Lets a thread of this process run behind the others.
     pub fn lower(_: Handle) {}
+
+    /// Lets a thread of this process run as far behind the others as another thread can make it.
+    pub fn lower_most(_: Handle) {}
 
     /// Lets the thread that asks run when no other thread wants its core.
     pub fn idle() {}

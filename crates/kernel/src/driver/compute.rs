@@ -9,13 +9,12 @@
 //!
 //! A batch is answered when all its jobs are through that are not slow. Slow turns that are through
 //! by then go with it; the others follow one by one, and never overtake it: a batch is answered
-//! while the lock is held, so whoever finds it gone comes after its answer. Slow turns leave
-//! without the lock: whom they wake would take the processor from a thread of low priority that
-//! holds it, and then wait for it. A thread whose job is slow leaves the quick lane for good and is
-//! replaced. The slow lane runs at the lowest priority of the operating system, so that it uses
-//! what the others leave; definitions take turns in it. On a machine that is busy for long nothing
-//! may be left: while the lane is starved, one more thread takes part that gets a small share in
-//! any case.
+//! while the lock is held, so whoever finds it gone comes after its answer. A thread whose job is
+//! slow leaves the quick lane for good and is replaced. The slow lane runs at the lowest priority of
+//! the operating system, so that it uses what the others leave; definitions take turns in it. On a
+//! machine that is busy for long nothing may be left: while the lane is starved, one more thread
+//! takes part that gets a small share in any case. No thread of low priority takes the lock of the
+//! pool: the steward does that for them (see [`super::slow_lane`]).
 //!
 //! What a job costs is guessed from the last ones of its definition, in time of the processor. Of
 //! a batch, the cheapest go to the quick lane, none longer than [`QUICK_JOB`], as many as keep it
@@ -27,12 +26,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 use meantime_core::{DefinitionId, Fault, Turn};
 
 use super::cost::Costs;
+use super::pause;
+use super::slow_lane::{ResultCell, SlowLane, SlowResult};
 use super::thread_time::ThreadTime;
 use crate::clock::Stopwatch;
 use crate::machine::{Input, Job};
@@ -40,6 +42,13 @@ use crate::thread_priority;
 
 /// How long a job may hold up its batch.
 const PATIENCE: Duration = Duration::from_millis(5);
+
+/// What a job has used of the processor by then at least. One that has used less has hardly run:
+/// it is not slow, the machine is busy, and being moved would only make it wait longer.
+const BUSY: Duration = Duration::from_millis(1);
+
+/// How often a job is pardoned for that reason. Then its batch goes on without it.
+const MAX_PARDONS: u32 = 3;
 
 /// How long the jobs of a batch may keep the threads of the quick lane busy, as far as is known.
 const QUICK_TIME: Duration = Duration::from_millis(2);
@@ -51,20 +60,11 @@ const QUICK_JOB: Duration = Duration::from_micros(500);
 /// The stack of a thread. Notations bound their recursion; this is ample for it.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Threads of the slow lane beyond its width: jobs that were found slow while they ran. With more
+/// Threads that left the quick lane with their jobs, which were found slow while they ran. With more
 /// than that, the quick lane gets no replacement until one of them is through.
-const MAX_EXTRA_THREADS: usize = 64;
+const MAX_MOVED_THREADS: usize = 64;
 
-/// The slow lane is starved when its threads have the processor for less than one part in so many.
-const STARVED: u32 = 10;
-
-/// A job of the slow lane that runs for so long is starved in any case.
-const LONG: Duration = Duration::from_secs(5);
-
-/// How often that is looked at, while something waits for the slow lane.
-const LOOK: Duration = Duration::from_secs(1);
-
-type Outcome = Result<Turn, Fault>;
+pub(super) type Outcome = Result<Turn, Fault>;
 
 /// Where answers go.
 pub(super) type Deliver = Box<dyn Fn(Input) + Send + Sync>;
@@ -75,9 +75,9 @@ pub(super) struct Compute(Arc<Pool>);
 struct Pool {
     state: Mutex<State>,
     quick: Condvar,
-    slow: Condvar,
-    spare: Condvar,
     watch: Condvar,
+    /// The thread that works for the slow lane; none before it has started.
+    steward: OnceLock<Thread>,
     /// Threads of the quick lane, and of the slow lane.
     width: usize,
     deliver: Deliver,
@@ -87,20 +87,12 @@ struct Pool {
 struct State {
     batches: BTreeMap<u64, Batch>,
     quick: VecDeque<Call>,
-    slow: SlowQueue,
+    slow: SlowLane,
     /// What the threads of the quick lane are computing.
     running: BTreeMap<ThreadNumber, Running>,
     next_thread: u64,
-    /// Threads that began in the quick lane and have not ended, or joined the slow one.
+    /// Threads of the quick lane, without those whose job turned out to be slow.
     quick_threads: usize,
-    slow_threads: usize,
-    has_spare_thread: bool,
-    /// Since when jobs of the slow lane run, by batch and number.
-    slow_since: BTreeMap<(u64, usize), Stopwatch>,
-    /// Whether the last job of the slow lane hardly got the processor.
-    was_starved: bool,
-    /// Those of the quick ones whose job turned out to be slow.
-    extra_threads: usize,
     idle_quick: usize,
     is_watched: bool,
     /// What jobs cost lately.
@@ -112,22 +104,26 @@ struct State {
 struct ThreadNumber(u64);
 
 /// A job on its way.
-struct Call {
+pub(super) struct Call {
     batch: u64,
     number: usize,
     job: Arc<Job>,
 }
 
 /// Which job it is.
-#[derive(Debug, Clone, Copy)]
-struct JobName {
-    batch: u64,
-    number: usize,
-    definition: DefinitionId,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JobName {
+    pub(super) batch: u64,
+    pub(super) number: usize,
+    pub(super) definition: DefinitionId,
 }
 
 impl Call {
-    fn name(&self) -> JobName {
+    pub(super) fn is(&self, batch: u64, number: usize) -> bool {
+        (self.batch, self.number) == (batch, number)
+    }
+
+    pub(super) fn name(&self) -> JobName {
         let definition = self.job.definition_id();
         JobName { batch: self.batch, number: self.number, definition }
     }
@@ -135,10 +131,26 @@ impl Call {
 
 /// A job that a thread of the quick lane computes.
 struct Running {
-    batch: u64,
-    definition: DefinitionId,
+    name: JobName,
     since: Stopwatch,
+    used: ThreadTime,
     thread: thread_priority::Handle,
+    /// How often it was found to have waited for the processor rather than used it.
+    pardons: u32,
+    /// Where the thread leaves its turn if that is slow.
+    cell: Arc<ResultCell>,
+}
+
+impl Running {
+    /// When it is looked at, after its beginning.
+    fn patience(&self) -> Duration {
+        PATIENCE.saturating_mul(self.pardons + 1)
+    }
+
+    /// Whether it has computed for long, and not only waited for a busy machine.
+    fn is_costly(&self) -> bool {
+        self.used.elapsed_of(self.thread).is_none_or(|used| used >= BUSY)
+    }
 }
 
 /// A batch whose answer is not complete.
@@ -155,9 +167,8 @@ impl Compute {
         let pool = Pool {
             state: Mutex::default(),
             quick: Condvar::new(),
-            slow: Condvar::new(),
-            spare: Condvar::new(),
             watch: Condvar::new(),
+            steward: OnceLock::new(),
             width,
             deliver,
         };
@@ -168,6 +179,11 @@ impl Compute {
         }
         let watcher = pool.clone();
         start_thread("meantime-watch", move || watcher.watch());
+        let steward = pool.clone();
+        if let Some(thread) = start_thread("meantime-lane", move || steward.serve_slow_lane()) {
+            // Nobody else sets it.
+            let _ = pool.steward.set(thread);
+        }
         Self(pool)
     }
 
@@ -220,9 +236,8 @@ impl Drop for Compute {
     fn drop(&mut self) {
         self.0.lock().stopping = true;
         self.0.quick.notify_all();
-        self.0.slow.notify_all();
-        self.0.spare.notify_all();
         self.0.watch.notify_all();
+        self.0.wake_steward();
     }
 }
 
@@ -241,34 +256,45 @@ impl Pool {
         let number = ThreadNumber(state.next_thread);
         state.next_thread += 1;
         let pool = self.clone();
-        let started = start_thread("meantime-turn", move || pool.run_quick(number));
-        if started {
-            state.quick_threads += 1;
-        }
+        let started = start_thread("meantime-turn", move || pool.run_quick(number)).is_some();
+        state.quick_threads += usize::from(started);
         started
     }
 
     fn run_quick(self: &Arc<Self>, thread: ThreadNumber) {
         let handle = thread_priority::current();
-        while let Some(call) = self.next_quick(thread, handle) {
-            let (cost, turn) = timed(&call);
+        pause::install();
+        let cell = Arc::<ResultCell>::default();
+        while let Some(call) = self.next_quick(thread, handle, &cell) {
+            let (cost, turn) = timed(&call, PATIENCE);
+            if cell.is_slow() {
+                // This thread runs behind others now, so it leaves the lock alone, and ends.
+                cell.fill((cost, turn));
+                return self.wake_steward();
+            }
             if !self.finish_quick(thread, call.name(), turn, cost) {
-                return self.join_slow();
+                return;
             }
         }
     }
 
     /// The next job of the quick lane; none when the pool ends.
-    fn next_quick(&self, thread: ThreadNumber, handle: thread_priority::Handle) -> Option<Call> {
+    fn next_quick(
+        &self,
+        thread: ThreadNumber,
+        handle: thread_priority::Handle,
+        cell: &Arc<ResultCell>,
+    ) -> Option<Call> {
         let mut state = self.lock();
         loop {
             if state.stopping {
                 return None;
             }
             if let Some(call) = state.quick.pop_front() {
-                let (batch, definition) = (call.batch, call.job.definition_id());
-                let since = Stopwatch::start();
-                let running = Running { batch, definition, since, thread: handle };
+                let (name, since) = (call.name(), Stopwatch::start());
+                let used = ThreadTime::now();
+                let cell = cell.clone();
+                let running = Running { name, since, used, thread: handle, pardons: 0, cell };
                 state.running.insert(thread, running);
                 if !state.is_watched {
                     state.is_watched = true;
@@ -292,8 +318,14 @@ impl Pool {
     ) -> bool {
         let mut state = self.lock();
         let is_quick = state.running.remove(&thread).is_some();
-        if is_quick && let Some(batch) = state.batches.get_mut(&name.batch) {
-            batch.open -= 1;
+        if is_quick {
+            if let Some(batch) = state.batches.get_mut(&name.batch) {
+                batch.open -= 1;
+            }
+        } else {
+            // It was moved a moment ago.
+            state.slow.forget_moved(name);
+            self.replace_threads(&mut state);
         }
         let late = self.finish(&mut state, name, turn, cost);
         if state.costs.of(name.definition) > QUICK_JOB {
@@ -326,89 +358,44 @@ impl Pool {
         None
     }
 
-    fn push_slow(self: &Arc<Self>, state: &mut State, call: Call) {
-        if state.slow.is_empty() {
-            self.spare.notify_one();
-        }
+    fn push_slow(&self, state: &mut State, call: Call) {
         state.slow.push(call);
-        self.slow.notify_one();
-        if !state.has_spare_thread {
-            let pool = self.clone();
-            state.has_spare_thread = start_thread("meantime-spare", move || pool.run_spare());
-        }
-        if state.slow_threads < self.width {
-            let pool = self.clone();
-            let started = start_thread("meantime-slow", move || pool.run_slow());
-            state.slow_threads += usize::from(started);
+        self.wake_steward();
+    }
+
+    fn wake_steward(&self) {
+        if let Some(steward) = self.steward.get() {
+            steward.unpark();
         }
     }
 
-    /// A thread left the quick lane with its job: it goes on in the slow one, if there is room.
-    fn join_slow(self: &Arc<Self>) {
-        let mut state = self.lock();
-        state.extra_threads -= 1;
-        state.quick_threads -= 1;
-        self.replace_threads(&mut state);
-        if state.slow_threads < self.width {
-            state.slow_threads += 1;
-            drop(state);
-            self.run_slow();
-        }
-    }
-
-    fn run_slow(&self) {
-        thread_priority::idle();
-        while let Some(call) = self.next_slow() {
-            let (cost, turn) = timed(&call);
-            let mut state = self.lock();
-            let took = state.slow_since.remove(&(call.batch, call.number));
-            let took = took.map_or(cost, |since| since.elapsed());
-            state.was_starved = took > cost.saturating_mul(STARVED);
-            let late = self.finish(&mut state, call.name(), turn, cost);
-            drop(state);
-            late.into_iter().for_each(&self.deliver);
-        }
-    }
-
-    /// Takes jobs while the other threads of the slow lane do not get on.
-    fn run_spare(&self) {
-        thread_priority::lower(thread_priority::current());
-        while let Some(call) = self.next_of_starved() {
-            let (cost, turn) = timed(&call);
-            let late = self.finish(&mut self.lock(), call.name(), turn, cost);
-            late.into_iter().for_each(&self.deliver);
-        }
-    }
-
-    /// The next job of the slow lane; none when the pool ends.
-    fn next_slow(&self) -> Option<Call> {
-        let mut state = self.lock();
+    /// What the steward does: it brings the threads of the slow lane their jobs, and takes along
+    /// what they have computed. It sleeps until somebody wakes it.
+    fn serve_slow_lane(self: &Arc<Self>) {
+        let steward = std::thread::current();
         loop {
+            let mut state = self.lock();
             if state.stopping {
-                return None;
+                // Their threads end with it, once their jobs are through.
+                state.slow = SlowLane::default();
+                return;
             }
-            if let Some(call) = state.slow.pop() {
-                state.slow_since.insert((call.batch, call.number), Stopwatch::start());
-                return Some(call);
+            let mut late = Vec::new();
+            for SlowResult { name, computed: (cost, turn), was_moved } in state.slow.take_results()
+            {
+                late.extend(self.finish(&mut state, name, turn, cost));
+                if was_moved {
+                    self.replace_threads(&mut state);
+                }
             }
-            state = self.slow.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// The next job of the slow lane, once that is starved; none when the pool ends.
-    fn next_of_starved(&self) -> Option<Call> {
-        let mut state = self.lock();
-        while !state.stopping {
-            if state.slow.is_empty() {
-                state = self.spare.wait(state).unwrap_or_else(PoisonError::into_inner);
-            } else if state.is_starved() {
-                return state.slow.pop();
-            } else {
-                let waited = self.spare.wait_timeout(state, LOOK);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let look = state.slow.hand_out(self.width, &steward);
+            drop(state);
+            late.into_iter().for_each(&self.deliver);
+            match look {
+                Some(time) => std::thread::park_timeout(time),
+                None => std::thread::park(),
             }
         }
-        None
     }
 
     /// Looks for jobs that take long, while anything runs.
@@ -420,8 +407,8 @@ impl Pool {
                 state = self.watch.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let oldest = state.running.values().map(|it| it.since.elapsed()).max();
-            let left = PATIENCE.saturating_sub(oldest.unwrap_or_default());
+            let left = |it: &Running| it.patience().saturating_sub(it.since.elapsed());
+            let left = state.running.values().map(left).min().unwrap_or_default();
             if left.is_zero() {
                 self.move_slow(&mut state);
             } else {
@@ -434,15 +421,30 @@ impl Pool {
     /// Moves jobs that take long to the slow lane, with their threads; those of the same definition
     /// that have not begun follow.
     fn move_slow(self: &Arc<Self>, state: &mut State) {
-        let found = |(_, running): &(_, &Running)| running.since.elapsed() >= PATIENCE;
-        let slow: Vec<ThreadNumber> =
-            state.running.iter().filter(found).map(|(thread, _)| *thread).collect();
-        for thread in slow {
+        let mut found = Vec::new();
+        for (thread, running) in &mut state.running {
+            if running.since.elapsed() < running.patience() {
+                continue;
+            }
+            let is_costly = running.is_costly();
+            if is_costly || running.pardons == MAX_PARDONS {
+                found.push((*thread, is_costly));
+            } else {
+                running.pardons += 1;
+            }
+        }
+        for (thread, is_costly) in found {
             let Some(running) = state.running.remove(&thread) else { continue };
-            state.costs.at_least(running.definition, PATIENCE);
-            thread_priority::lower(running.thread);
-            state.extra_threads += 1;
-            self.leave_batch(state, running.batch);
+            let Running { name, cell, thread, .. } = running;
+            if is_costly {
+                state.costs.at_least(name.definition, PATIENCE);
+            }
+            state.quick_threads -= 1;
+            cell.set_slow();
+            // Not `idle`, which a thread can only choose for itself.
+            thread_priority::lower_most(thread);
+            state.slow.add_moved(name, cell);
+            self.leave_batch(state, name.batch);
         }
         self.move_queued(state);
         self.replace_threads(state);
@@ -474,8 +476,7 @@ impl Pool {
 
     /// Brings the quick lane back to its width.
     fn replace_threads(self: &Arc<Self>, state: &mut State) {
-        let slow = state.extra_threads;
-        while state.quick_threads - slow < self.width && slow <= MAX_EXTRA_THREADS {
+        while state.quick_threads < self.width && state.slow.moved_threads() <= MAX_MOVED_THREADS {
             if !self.start_quick(state) {
                 return;
             }
@@ -484,11 +485,6 @@ impl Pool {
 }
 
 impl State {
-    /// Whether the threads of the slow lane hardly get the processor.
-    fn is_starved(&self) -> bool {
-        self.was_starved || self.slow_since.values().any(|since| since.elapsed() >= LONG)
-    }
-
     /// The answer to a batch that waits for nothing more.
     fn answer_if_complete(&mut self, number: u64) -> Option<Input> {
         self.batches.get(&number).filter(|batch| batch.open == 0)?;
@@ -497,60 +493,19 @@ impl State {
     }
 }
 
-/// What waits for the slow lane: definitions take turns.
-#[derive(Default)]
-struct SlowQueue {
-    calls: BTreeMap<DefinitionId, VecDeque<Call>>,
-    order: VecDeque<DefinitionId>,
-}
-
-impl SlowQueue {
-    fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
-    fn push(&mut self, call: Call) {
-        let definition = call.job.definition_id();
-        let calls = self.calls.entry(definition).or_default();
-        if calls.is_empty() {
-            self.order.push_back(definition);
-        }
-        calls.push_back(call);
-    }
-
-    fn pop(&mut self) -> Option<Call> {
-        let definition = self.order.pop_front()?;
-        let calls = self.calls.get_mut(&definition)?;
-        let call = calls.pop_front();
-        if calls.is_empty() {
-            self.calls.remove(&definition);
-        } else {
-            self.order.push_back(definition);
-        }
-        call
-    }
-
-    fn remove(&mut self, batch: u64, number: usize) {
-        for calls in self.calls.values_mut() {
-            calls.retain(|call| (call.batch, call.number) != (batch, number));
-        }
-        let calls = &mut self.calls;
-        calls.retain(|_, calls| !calls.is_empty());
-        self.order.retain(|definition| calls.contains_key(definition));
-    }
-}
-
-/// Computes a turn, and says how long that kept the processor.
-fn timed(call: &Call) -> (Duration, Outcome) {
+/// Computes a turn, and says how long that kept the processor. The thread pauses now and then, for
+/// the first time after a while.
+pub(super) fn timed(call: &Call, first_pause: Duration) -> (Duration, Outcome) {
+    pause::begin(first_pause);
     let since = ThreadTime::now();
     let turn = call.job.run();
     (since.elapsed(), turn)
 }
 
-/// Starts a thread; says whether the system allowed it.
-fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> bool {
+/// Starts a thread, if the system allows it.
+pub(super) fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> Option<Thread> {
     let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
-    builder.spawn(run).is_ok()
+    builder.spawn(run).ok().map(|handle| handle.thread().clone())
 }
 
 #[cfg(test)]
@@ -569,9 +524,8 @@ mod tests {
         let pool = Pool {
             state: Mutex::default(),
             quick: Condvar::new(),
-            slow: Condvar::new(),
-            spare: Condvar::new(),
             watch: Condvar::new(),
+            steward: OnceLock::new(),
             width: 2,
             deliver,
         };
@@ -602,16 +556,6 @@ mod tests {
             _ => "?".to_owned(),
         };
         said.iter().map(word).collect()
-    }
-
-    #[test]
-    fn the_slow_lane_is_starved_when_its_jobs_hardly_get_the_processor() {
-        let mut state = State::default();
-        assert!(!state.is_starved());
-        state.slow_since.insert((7, 0), Stopwatch::start());
-        assert!(!state.is_starved(), "it has just begun");
-        state.was_starved = true;
-        assert!(state.is_starved());
     }
 
     #[test]

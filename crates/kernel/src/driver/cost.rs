@@ -8,13 +8,18 @@ use meantime_core::DefinitionId;
 /// What is cheaper is not worth remembering.
 const NOTHING: Duration = Duration::from_micros(20);
 
-/// What is left of a costly turn after one that cost nothing: an eighth is forgotten.
+/// A turn that costs so much was no accident of the machine.
+const CERTAIN: Duration = Duration::from_millis(4);
+
+/// What is left of what is known after another turn: an eighth is forgotten.
 const KEPT: u32 = 7;
 
-/// Of each definition the cost of a turn. A costly one counts at once, and some twenty cheap ones
-/// in a row forget it: definitions whose turns are cheap and costly by turns would otherwise be
-/// taken for cheap before each costly one, which then holds up its batch. One that is not known
-/// costs nothing.
+/// Of each definition the cost of a turn, on average. A turn that is certainly costly counts at
+/// once and whole, and some twenty cheap ones in a row forget it: definitions whose turns are cheap
+/// and costly by turns would otherwise be taken for cheap before each costly one, which then holds
+/// up its batch. What lies between is averaged: a cheap turn that met a page fault or a cold cache
+/// once must not put its definition behind those that really take long. A definition that is not
+/// known costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
 
@@ -31,7 +36,7 @@ impl Costs {
             return;
         }
         let average = (known * KEPT + cost) / (KEPT + 1);
-        self.set(definition, average.max(cost));
+        self.set(definition, if cost >= CERTAIN { average.max(cost) } else { average });
     }
 
     /// A turn has cost so much and is not through.
@@ -69,6 +74,16 @@ mod tests {
         assert!(costs.of(ONE) < ms(1));
         (0..30).for_each(|_| costs.saw(ONE, Duration::ZERO));
         assert!(costs.0.is_empty(), "what costs nothing takes no room");
+    }
+
+    #[test]
+    fn one_accident_does_not_make_a_definition_costly() {
+        let mut costs = Costs::default();
+        (0..10).for_each(|_| costs.saw(ONE, Duration::from_micros(40)));
+        costs.saw(ONE, ms(2));
+        assert!(costs.of(ONE) < Duration::from_micros(500), "{:?}", costs.of(ONE));
+        (0..10).for_each(|_| costs.saw(ONE, ms(2)));
+        assert!(costs.of(ONE) > ms(1), "what happens again and again is no accident");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What an evaluation may use.
 
+use meantime_core::pause_point;
+
 use super::fault::{Fault, Result};
 
 /// Levels of containers inside each other.
@@ -22,6 +24,7 @@ impl Budget {
     pub(super) fn spend(&mut self, ops: u64) -> Result<()> {
         match self.ops.checked_sub(ops) {
             Some(left) => {
+                pause_point::pass(self.ops, left);
                 self.ops = left;
                 Ok(())
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meantime_core::SplitMix64;
+use meantime_core::{SplitMix64, pause_point};
 
 use super::names::LexicalScope;
 use super::{arithmetic, compare, property};
@@ -64,7 +64,9 @@ impl<'a> Evaluator<'a> {
 
     /// Counts work.
     pub(in crate::feel) fn spend(&mut self, ops: u64) -> Result<()> {
-        self.ops = self.ops.saturating_add(ops);
+        let ops = self.ops.saturating_add(ops);
+        pause_point::pass(self.ops, ops);
+        self.ops = ops;
         if self.ops > self.environment.ops { Err(EvaluationError::TooLong) } else { Ok(()) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use meantime_core::{Fault, InstanceId, Limits, Position};
+use meantime_core::{Fault, InstanceId, Limits, Position, pause_point};
 
 use super::collect::ReachableMarks;
 use super::frame::{Frame, ScriptFrame};
@@ -92,7 +92,9 @@ impl<'a> Machine<'a> {
 
     /// Counts work that one operation does beyond itself.
     pub(crate) fn spend(&mut self, units: usize) {
-        self.ops = self.ops.saturating_add(units as u64);
+        let ops = self.ops.saturating_add(units as u64);
+        pause_point::pass(self.ops, ops);
+        self.ops = ops;
     }
 
     /// Counts the reading or writing of so many bytes.

@@ -3,7 +3,7 @@
 use super::arithmetic::{exact_sum, safe};
 use std::cmp::Ordering;
 
-use meantime_core::Fault;
+use meantime_core::{Fault, pause_point};
 
 use super::frame::Frame;
 use super::machine::Machine;
@@ -77,9 +77,11 @@ impl Machine<'_> {
         // Operations are counted where they leave a straight line, not one by one.
         let mut from = pc;
         macro_rules! count {
-            () => {
-                self.ops = self.ops.wrapping_add((pc - from) as u64)
-            };
+            () => {{
+                let ops = self.ops.wrapping_add((pc - from) as u64);
+                pause_point::pass(self.ops, ops);
+                self.ops = ops;
+            }};
         }
         macro_rules! jump {
             ($to:expr) => {{

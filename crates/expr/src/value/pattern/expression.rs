@@ -1,5 +1,7 @@
 //! A compiled regular expression: which engine it runs on, and what it finds.
 
+use meantime_core::pause_point;
+
 use super::backtrack::BacktrackingMatcher;
 use super::linear::LinearMatcher;
 use super::translate;
@@ -51,6 +53,7 @@ pub(super) type Result<T, E = MatchTooCostly> = std::result::Result<T, E>;
 pub(super) fn spend(ops: &mut u64, count: u64) -> Result<()> {
     match ops.checked_sub(count) {
         Some(left) => {
+            pause_point::pass(*ops, left);
             *ops = left;
             Ok(())
         }

@@ -1,5 +1,6 @@
 //! The evaluator: values go in, mismatches come out, and every step is counted.
 
+use meantime_core::pause_point;
 use meantime_expr::value::{MatchTooCostly, Number, Object, Pattern, Value};
 
 use super::check::{MAX_MISMATCHES, MAX_OPS, Mismatch};
@@ -37,6 +38,7 @@ impl Budget {
     pub(super) fn spend(&mut self, ops: u64) -> Result<()> {
         match self.ops.checked_sub(ops) {
             Some(left) => {
+                pause_point::pass(self.ops, left);
                 self.ops = left;
                 Ok(())
             }

@@ -1,0 +1,63 @@
+//! Points in a long computation at which its thread may pause.
+//!
+//! Whoever counts operations passes such a point about every thousand of them. What happens there is
+//! up to the thread: the kernel lets threads that compute slow turns sleep for a moment now and
+//! then, so that what the operating system has to do on their core does not wait for them. Most
+//! threads do nothing. It cannot change what is computed: a pause sees and gives nothing.
+
+use std::cell::Cell;
+
+/// Operations between two points.
+const INTERVAL: u64 = 1 << 10;
+
+thread_local! {
+    static PAUSE: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Says what this thread does at its pause points.
+pub fn install(pause: fn()) {
+    PAUSE.set(Some(pause));
+}
+
+/// Operations were counted: `before` and `after` are the old and the new count, up or down.
+#[inline]
+pub fn pass(before: u64, after: u64) {
+    if before ^ after >= INTERVAL {
+        reach();
+    }
+}
+
+#[cold]
+fn reach() {
+    if let Some(pause) = PAUSE.get() {
+        pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        static PAUSES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_thread_that_asked_for_it_pauses_about_every_thousand_operations() {
+        let count = |from: u64, to: u64| {
+            PAUSES.set(0);
+            let step = if from < to { 1 } else { -1 };
+            let mut at = from;
+            while at != to {
+                let next = at.saturating_add_signed(step);
+                pass(at, next);
+                at = next;
+            }
+            PAUSES.get()
+        };
+        assert_eq!(count(0, 10_000), 0, "nobody asked for it");
+        install(|| PAUSES.set(PAUSES.get() + 1));
+        assert_eq!(count(0, 10_000), 9);
+        assert_eq!(count(10_000, 0), 9, "budgets count down");
+    }
+}
