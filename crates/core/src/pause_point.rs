@@ -23,12 +23,13 @@ pub fn install(pause: fn()) {
 #[inline]
 pub fn pass(before: u64, after: u64) {
     if before ^ after >= INTERVAL {
-        reach();
+        here();
     }
 }
 
+/// For work that is not counted in operations: a row was read, an item was made.
 #[cold]
-fn reach() {
+pub fn here() {
     if let Some(pause) = PAUSE.get() {
         pause();
     }

@@ -15,6 +15,7 @@ pub mod history;
 mod idempotency;
 pub mod machine;
 pub mod open;
+pub mod pause;
 pub mod random;
 pub mod schedule;
 pub mod store;

@@ -10,7 +10,7 @@ use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use meantime_kernel::thread_priority;
+use meantime_kernel::{pause, thread_priority};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
@@ -29,7 +29,10 @@ impl BackgroundPool {
             .worker_threads(POOL_THREADS)
             .thread_name("meantime-long")
             // Also called for the threads of `spawn_blocking`.
-            .on_thread_start(|| thread_priority::lower(thread_priority::current()))
+            .on_thread_start(|| {
+                thread_priority::lower(thread_priority::current());
+                pause::install();
+            })
             .enable_all()
             .build();
         Arc::new(Self(runtime.ok()))

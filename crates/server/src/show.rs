@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{
-    EffectKey, Json, ScopeView, TaskId, TimerId, Timestamp, View, WaitingKind as Kind,
+    EffectKey, Json, ScopeView, TaskId, TimerId, Timestamp, View, WaitingKind as Kind, pause_point,
 };
 use meantime_kernel::command::Error;
 use meantime_kernel::history::Record;
@@ -51,6 +51,8 @@ pub(crate) async fn instance(
 
 /// An instance as lists show it.
 pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<InstanceSummary, Problem> {
+    // A list has up to a thousand of them.
+    pause_point::here();
     if let Some(damaged) = &row.meta.damaged {
         return Ok(damaged_summary(app, row, damaged).await);
     }

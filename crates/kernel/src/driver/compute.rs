@@ -33,12 +33,11 @@ use std::time::Duration;
 use meantime_core::{DefinitionId, Fault, Turn};
 
 use super::cost::Costs;
-use super::pause;
 use super::slow_lane::{ResultCell, SlowLane, SlowResult};
 use super::thread_time::ThreadTime;
 use crate::clock::Stopwatch;
 use crate::machine::{Input, Job};
-use crate::thread_priority;
+use crate::{pause, thread_priority};
 
 /// How long a job may hold up its batch.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -56,6 +55,9 @@ const QUICK_TIME: Duration = Duration::from_millis(2);
 /// How long one of them may take. Most turns take a tenth of it; those that use up their slice of
 /// operations take more.
 const QUICK_JOB: Duration = Duration::from_micros(500);
+
+/// How often a job that is expected to take longer may be tried in the quick lane all the same.
+const TRY_EVERY: Duration = Duration::from_millis(50);
 
 /// The stack of a thread. Notations bound their recursion; this is ample for it.
 const STACK_BYTES: usize = 8 << 20;
@@ -97,6 +99,8 @@ struct State {
     is_watched: bool,
     /// What jobs cost lately.
     costs: Costs,
+    /// When a job that is not cheap was last tried in the quick lane.
+    last_try: Option<Stopwatch>,
     stopping: bool,
 }
 
@@ -203,8 +207,17 @@ impl Compute {
             .collect();
         calls.sort_by_key(|(cost, _)| *cost);
         let mut left = pool.quick_time();
+        // One of those that are not cheap may try, now and then: only in this lane it is seen soon
+        // that a definition has become cheap, or was taken for costly by accident.
+        let mut may_try = state.last_try.is_none_or(|last| last.elapsed() >= TRY_EVERY);
         for (cost, call) in calls {
-            if cost <= left && cost <= QUICK_JOB {
+            let is_cheap = cost <= QUICK_JOB;
+            let is_try = !is_cheap && may_try && cost <= QUICK_TIME;
+            if cost <= left && (is_cheap || is_try) {
+                if is_try {
+                    may_try = false;
+                    state.last_try = Some(Stopwatch::start());
+                }
                 left = left.saturating_sub(cost);
                 state.quick.push_back(call);
                 open += 1;

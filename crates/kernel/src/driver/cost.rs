@@ -8,18 +8,14 @@ use meantime_core::DefinitionId;
 /// What is cheaper is not worth remembering.
 const NOTHING: Duration = Duration::from_micros(20);
 
-/// A turn that costs so much was no accident of the machine.
-const CERTAIN: Duration = Duration::from_millis(4);
-
 /// What is left of what is known after another turn: an eighth is forgotten.
 const KEPT: u32 = 7;
 
-/// Of each definition the cost of a turn, on average. A turn that is certainly costly counts at
-/// once and whole, and some twenty cheap ones in a row forget it: definitions whose turns are cheap
-/// and costly by turns would otherwise be taken for cheap before each costly one, which then holds
-/// up its batch. What lies between is averaged: a cheap turn that met a page fault or a cold cache
-/// once must not put its definition behind those that really take long. A definition that is not
-/// known costs nothing.
+/// Of each definition the cost of a turn, on average. An average, because a cheap turn can meet a
+/// page fault, an interrupt or a cold cache, and that must not put its definition behind those that
+/// really take long: there nothing would be computed that could show that it is cheap. A turn that
+/// has used up the patience of its batch counts at once and whole. A definition that is not known
+/// costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
 
@@ -36,7 +32,7 @@ impl Costs {
             return;
         }
         let average = (known * KEPT + cost) / (KEPT + 1);
-        self.set(definition, if cost >= CERTAIN { average.max(cost) } else { average });
+        self.set(definition, average);
     }
 
     /// A turn has cost so much and is not through.
@@ -64,14 +60,15 @@ mod tests {
     }
 
     #[test]
-    fn one_costly_turn_is_remembered_and_many_cheap_ones_forget_it() {
+    fn turns_that_are_cheap_and_costly_by_turns_are_costly() {
         let mut costs = Costs::default();
-        costs.saw(ONE, ms(8));
-        assert_eq!(costs.of(ONE), ms(8));
-        (0..4).for_each(|_| costs.saw(ONE, Duration::ZERO));
-        assert!(costs.of(ONE) > ms(4), "the next one may be costly again");
+        (0..10).for_each(|_| {
+            costs.saw(ONE, ms(8));
+            costs.saw(ONE, Duration::ZERO);
+            assert!(costs.of(ONE) > Duration::from_micros(500), "the next one is costly");
+        });
         (0..20).for_each(|_| costs.saw(ONE, Duration::ZERO));
-        assert!(costs.of(ONE) < ms(1));
+        assert!(costs.of(ONE) < Duration::from_micros(500));
         (0..30).for_each(|_| costs.saw(ONE, Duration::ZERO));
         assert!(costs.0.is_empty(), "what costs nothing takes no room");
     }

@@ -16,7 +16,6 @@ mod cost;
 mod handle;
 mod heartbeat;
 mod maintenance;
-mod pause;
 mod run;
 mod slow_lane;
 mod thread_time;

@@ -21,9 +21,8 @@ use std::time::Duration;
 use meantime_core::DefinitionId;
 
 use super::compute::{Call, JobName, Outcome, start_thread, timed};
-use super::pause;
 use crate::clock::Stopwatch;
-use crate::thread_priority;
+use crate::{pause, thread_priority};
 
 /// The slow lane is starved when its threads have the processor for less than one part in so many.
 const STARVED: u32 = 10;

@@ -39,6 +39,8 @@ const OVERDUE_MS: i64 = 1_000;
 pub(super) struct Batch {
     /// Somebody waits for some of its turns, and nobody for others.
     pub(super) is_mixed: bool,
+    /// It could have held more, and was kept short.
+    pub(super) is_cut: bool,
     /// The lease term in which it began, whose numbers it gives.
     lease_term: Option<u64>,
     /// When it began, in real time.
@@ -185,19 +187,19 @@ impl Machine {
     /// is taken, so an idle engine commits at once and a busy one in groups (I11).
     pub(super) fn begin_batch(&mut self) -> bool {
         let full = self.batches.len() >= self.config.batches_in_flight;
-        let nothing = self.ready.is_empty() && self.global.is_empty();
+        let nothing = self.mailboxes.none_ready() && self.global.is_empty();
         if full || (nothing && !self.slow.has_computed()) {
             return false;
         }
         self.drop_stale_turns();
-        let (lease_term, begun) = (self.membership.lease_term, self.clock);
+        let (lease_term, begun) = (self.cluster.lease_term(), self.clock);
         let mut batch = Batch { lease_term, begun, ..Batch::default() };
         // On a shared store two commits go side by side, and the later one may be faster.
         let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
-        let picked = self.ready.pick(self.pace.turns(), late, |it| self.slow.has_many(it));
+        let picked = self.mailboxes.pick(self.pace.turns(), late, |it| self.slow.has_many(it));
         let found = !picked.instances.is_empty();
-        batch.is_mixed = picked.is_mixed;
+        (batch.is_mixed, batch.is_cut) = (picked.is_mixed, picked.is_cut);
         for id in picked.instances {
             batch.entries.extend(self.begin_entry(id));
         }
@@ -208,7 +210,7 @@ impl Machine {
         batch.global = self.global.drain(..global).collect();
         if batch.entries.is_empty() && batch.global.is_empty() {
             // What was picked may have been nothing; what is passed over has to wait.
-            return found && !self.ready.is_empty();
+            return found && !self.mailboxes.none_ready();
         }
         let request = self.request(&mut batch, fresh);
         let number = self.next_batch;
@@ -254,19 +256,15 @@ impl Machine {
 
     fn begin_entry(&mut self, id: InstanceId) -> Option<BatchEntry> {
         let solo_limit = self.limits.events_per_turn;
-        let mailbox = self.mailboxes.get_mut(&id)?;
+        let mailbox = self.mailboxes.get_mut(id)?;
         let limit = if mailbox.solo > 0 { 1 } else { solo_limit };
         // One event at a time means the inbox first, then what is pending.
         let inbox_first = mailbox.solo > 0 && mailbox.durable && !self.slow.has_cancel(id);
         let from_memory = if inbox_first { 0 } else { limit };
-        let count = mailbox.pending.len().min(from_memory);
-        let items: Vec<PendingItem> = mailbox.pending.drain(..count).collect();
         mailbox.in_flight = true;
         let inbox = mailbox.durable;
         (mailbox.durable, mailbox.goes_on) = (false, false);
-        self.queued = self.queued.saturating_sub(items.len());
-        let bytes: usize = items.iter().map(|item| item.bytes).sum();
-        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        let items = self.mailboxes.take(id, from_memory);
         let cached = self.cache.take(id);
         Some(BatchEntry { items, inbox, cached, ..BatchEntry::new(id) })
     }
@@ -416,7 +414,7 @@ impl Machine {
             limits: &self.limits,
             now: self.now,
             epoch: self.epoch,
-            node_index: self.config.shared_store.then_some(self.membership.node_index),
+            node_index: self.config.shared_store.then_some(self.cluster.node_index()),
             counters: &mut self.counters,
             tasks,
             definitions: &self.definitions,
@@ -425,7 +423,7 @@ impl Machine {
 
     /// How many events the next turn takes: after a fault they are tried one by one.
     fn events_in_turn(&self, id: InstanceId) -> usize {
-        match self.mailboxes.get(&id) {
+        match self.mailboxes.get(id) {
             Some(mailbox) if mailbox.solo > 0 => 1,
             _ => self.limits.events_per_turn,
         }
@@ -468,7 +466,7 @@ impl Machine {
                 return None;
             }
         };
-        if let Some(mailbox) = self.mailboxes.get_mut(&builder.row.id) {
+        if let Some(mailbox) = self.mailboxes.get_mut(builder.row.id) {
             mailbox.definition = builder.row.definition;
         }
         let Some(loaded) = self.definitions.get(builder.row.definition).cloned() else {
@@ -572,7 +570,7 @@ impl Machine {
             self.cache.put(row);
         }
         self.requeue(id, items, had_inbox || entry.inbox, goes_on);
-        if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+        if let Some(mailbox) = self.mailboxes.get_mut(id) {
             mailbox.waits_for_definition = true;
         }
         self.waiting_definition.entry(definition).or_default().push(id);
@@ -643,7 +641,7 @@ impl Machine {
             return;
         }
         let Some(mut batch) = self.batches.remove(&number) else { return };
-        if batch.lease_term != self.membership.lease_term {
+        if batch.lease_term != self.cluster.lease_term() {
             // Who sat here before may have used the numbers that would follow.
             let lost = store::Error::Unavailable("the node has lost its lease".to_owned());
             return self.give_up(batch, &lost);
@@ -688,7 +686,7 @@ impl Machine {
         // Numbered in the order in which they reach the store, which the last number then tells.
         batch.commit = self.next_commit;
         self.next_commit += 1;
-        let (now, lease_term) = (self.now.engine, self.membership.lease_term);
+        let (now, lease_term) = (self.now.engine, self.cluster.lease_term());
         let plan = Plan { batch: batch.commit, now, units, lease_term };
         self.batches.insert(number, batch);
         self.output(Output::Commit(number, fetched, plan));
@@ -747,7 +745,7 @@ impl Machine {
                 let items = std::mem::take(&mut entry.items);
                 let solo = items.len() + self.limits.events_per_turn.min(2);
                 self.requeue(id, items, inbox, true);
-                if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+                if let Some(mailbox) = self.mailboxes.get_mut(id) {
                     mailbox.solo = solo;
                 }
             }
@@ -782,12 +780,10 @@ impl Machine {
         inbox: bool,
         goes_on: bool,
     ) {
-        self.queued += items.len();
-        self.queued_bytes += items.iter().map(|item| item.bytes).sum::<usize>();
-        let mailbox = self.mailboxes.entry(id).or_default();
         for item in items.into_iter().rev() {
-            mailbox.pending.push_front(item);
+            self.mailboxes.push_first(id, item);
         }
+        let mailbox = self.mailboxes.open(id);
         mailbox.durable |= inbox;
         mailbox.goes_on |= goes_on;
     }

@@ -160,7 +160,9 @@ impl Machine {
             self.counters.commit_units.observe(results.len() as u64);
         }
         let took = self.clock.saturating_since(batch.begun);
-        self.pace.saw(batch.entries.len(), took, batch.is_mixed);
+        // One that was kept short is as full as it may be.
+        let turns = if batch.is_cut { self.pace.turns() } else { batch.entries.len() };
+        self.pace.saw(turns, took, batch.is_mixed);
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let origins = std::mem::take(&mut batch.origins);
@@ -255,7 +257,7 @@ impl Machine {
                     entry.items.first(),
                     Some(PendingItem { item: MailboxItem::Start(..), .. })
                 );
-                if let Some(mailbox) = self.mailboxes.get_mut(&entry.id) {
+                if let Some(mailbox) = self.mailboxes.get_mut(entry.id) {
                     if !self.config.shared_store {
                         mailbox.show(&row, starts);
                     }
@@ -347,16 +349,16 @@ impl Machine {
     /// Others got events, or were accepted, by the same commit.
     pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
-            let mailbox = self.mailboxes.entry(*id).or_default();
+            let mailbox = self.mailboxes.open(*id);
             mailbox.durable |= !(is_injected(InjectedBug::LoseWakeUp) && mailbox.in_flight);
-            self.wake(*id, Class::Events);
+            self.mailboxes.wake(*id, Class::Events);
         }
         for id in &done.cancelled {
-            self.wake(*id, Class::Cancels);
+            self.mailboxes.wake(*id, Class::Cancels);
         }
         for id in &done.accepted {
-            self.mailboxes.entry(*id).or_default().goes_on = true;
-            self.wake(*id, Class::Spawned);
+            self.mailboxes.open(*id).goes_on = true;
+            self.mailboxes.wake(*id, Class::Spawned);
         }
     }
 
@@ -366,7 +368,7 @@ impl Machine {
             return;
         }
         if let Some(mut builder) = entry.builder.take() {
-            if let Some(mailbox) = self.mailboxes.get_mut(&entry.id) {
+            if let Some(mailbox) = self.mailboxes.get_mut(entry.id) {
                 mailbox.misses = 0;
             }
             let mut left = Vec::new();
@@ -383,7 +385,7 @@ impl Machine {
             }
             self.requeue(entry.id, left, builder.more_inbox, false);
             let unchanged = !builder.touched && !builder.insert;
-            if let Some(mailbox) = self.mailboxes.get_mut(&entry.id).filter(|_| unchanged) {
+            if let Some(mailbox) = self.mailboxes.get_mut(entry.id).filter(|_| unchanged) {
                 mailbox.wait_state = WaitState::of(&builder.row);
             }
             if unchanged && !self.config.shared_store && !self.cache.contains(entry.id) {
@@ -406,7 +408,7 @@ impl Machine {
     /// instance: nobody waits for it any longer.
     fn timer_was_due(&mut self, id: InstanceId, timer: Key) {
         let waiters =
-            self.mailboxes.get_mut(&id).map(|mailbox| &mut mailbox.waiters).into_iter().flatten();
+            self.mailboxes.get_mut(id).map(|mailbox| &mut mailbox.waiters).into_iter().flatten();
         for waiter in waiters.filter(|waiter| waiter.after == Some(timer)) {
             waiter.after = None;
         }
@@ -423,7 +425,7 @@ impl Machine {
         match answer {
             Ok(reply) => {
                 let waiter = Waiter { ticket, wait, after, reply: Some(reply) };
-                self.mailboxes.entry(id).or_default().waiters.push(waiter);
+                self.mailboxes.open(id).waiters.push(waiter);
             }
             Err(error) => self.output(Output::Reply(ticket, Err(error))),
         }
@@ -431,15 +433,12 @@ impl Machine {
 
     /// An instance left its batch: it is ready again, or at rest.
     fn rest(&mut self, id: InstanceId) {
-        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         mailbox.in_flight = false;
         let quiet = !mailbox.durable && !mailbox.goes_on;
-        let class = if mailbox.durable || !mailbox.pending.is_empty() {
-            Class::Events
-        } else {
-            Class::Yields
-        };
-        self.wake(id, class);
+        let class =
+            if mailbox.durable || mailbox.has_pending() { Class::Events } else { Class::Yields };
+        self.mailboxes.wake(id, class);
         self.tree_member_rests(id);
         if quiet {
             self.answer_quiet_waiters(id);
@@ -449,7 +448,7 @@ impl Machine {
 
     /// What follows by itself is done: callers who wait for that are answered.
     fn answer_quiet_waiters(&mut self, id: InstanceId) {
-        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let is_told = |waiter: &Waiter| {
             let fires = waiter.after.is_some_and(|timer| self.cache.has_timer(id, timer));
             mailbox.wait_state.satisfies(waiter.wait) && !fires
@@ -469,7 +468,7 @@ impl Machine {
 
     /// A tree came to rest, and its root may wait for ever: those who wait for the end go on.
     pub(super) fn answer_idle_waiters(&mut self, id: InstanceId) {
-        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut mailbox.waiters)
             .into_iter()
             .partition(|waiter| waiter.wait != Wait::Ended);
@@ -482,7 +481,7 @@ impl Machine {
     /// An instance is over: everybody who waits for it is answered.
     pub(super) fn answer_all_waiters(&mut self, id: InstanceId) {
         let waiters =
-            self.mailboxes.get_mut(&id).map(|mailbox| std::mem::take(&mut mailbox.waiters));
+            self.mailboxes.get_mut(id).map(|mailbox| std::mem::take(&mut mailbox.waiters));
         waiters.into_iter().flatten().for_each(|waiter| self.answer_waiter(waiter));
     }
 
@@ -490,14 +489,14 @@ impl Machine {
         if let Some(mut reply) = waiter.reply {
             let mut children = Vec::new();
             if let Reply::Started { instance, row, .. } = &mut reply
-                && let Some(mailbox) = self.mailboxes.get_mut(instance)
+                && let Some(mailbox) = self.mailboxes.get_mut(*instance)
             {
                 *row = mailbox.shown.take();
                 children = std::mem::take(&mut mailbox.spawned);
             }
             children.retain(|id| {
                 self.mailboxes
-                    .get(id)
+                    .get(*id)
                     .is_some_and(|mailbox| mailbox.has_work() || mailbox.in_flight)
             });
             self.reply_when_idle(waiter.ticket, children, reply);
@@ -521,13 +520,11 @@ impl Machine {
         self.gathers.insert(ticket, (of.len(), reply));
         for id in of {
             let waiter = Waiter { ticket, wait: Wait::Quiet, after: None, reply: None };
-            self.mailboxes.entry(id).or_default().waiters.push(waiter);
+            self.mailboxes.open(id).waiters.push(waiter);
         }
     }
 
     pub(super) fn drop_idle(&mut self, id: InstanceId) {
-        if self.mailboxes.get(&id).is_some_and(super::mailbox::Mailbox::is_idle) {
-            self.mailboxes.remove(&id);
-        }
+        self.mailboxes.drop_idle(id);
     }
 }

@@ -10,16 +10,18 @@ use super::cache::Cache;
 use super::claim::Claims;
 use super::definitions::{Definitions, Loaded, Notations, Stored};
 use super::io::{Counters, Input, Levels, Output, Ticket};
-use super::mailbox::{GlobalAction, GlobalCommand, Mailbox, MailboxItem, PendingItem, owner};
+use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, Mailboxes, PendingItem, owner};
+use super::membership::Cluster;
+use super::outage::Outage;
 use super::pace::Pace;
-use super::ready::{Class, ReadySet};
+use super::ready::Class;
 use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
 use super::tree::Trees;
 use crate::clock::Now;
-use crate::command::{Error, Reply, StartCommand, Wait};
+use crate::command::Reply;
 use crate::random::{Entropy, Ids};
-use crate::store::{DefinitionRow, DueQuery, Membership, Notice, Recovered, To};
+use crate::store::{DefinitionRow, DueQuery, Recovered};
 
 /// How many definitions are compiled at the start; the others when they are first needed.
 const PRELOADED: usize = 1_000;
@@ -60,32 +62,14 @@ pub struct Machine {
     pub(super) running: bool,
     /// What a restored copy will go on with, once it may.
     pub(super) paused: Option<Recovered>,
-    pub(super) resume_at: Option<Timestamp>,
+    pub(super) outage: Outage,
     pub(super) definitions: Definitions,
-    pub(super) mailboxes: BTreeMap<InstanceId, Mailbox>,
-    pub(super) ready: ReadySet,
+    pub(super) mailboxes: Mailboxes,
     pub(super) global: VecDeque<GlobalCommand>,
     pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
-    pub(super) membership: Membership,
-    /// Until when the node's lease is surely its own, in real time; none is for ever.
-    pub(super) lease_until: Option<Timestamp>,
-    /// How often it has asked for its partition and not been answered.
-    pub(super) recovers: u32,
-    /// Why the store is out of reach, if it is.
-    pub(super) store_error: Option<Error>,
-    /// When callers of a node without a lease are told, in real time.
-    pub(super) fail_callers_at: Option<Timestamp>,
-    /// Batches whose commit is in doubt, and those of them whose callers were told so.
-    pub(super) ambiguous_batches: BTreeSet<u64>,
-    pub(super) answered_ambiguous: BTreeSet<u64>,
-    /// What other nodes are to be told.
-    pub(super) notices: Vec<(To, Notice)>,
-    /// Instances that another node held, until when they are left alone.
-    pub(super) locked: BTreeSet<(Timestamp, InstanceId)>,
-    /// Starts whose definition another node may have deployed.
-    pub(super) unresolved: Vec<(Ticket, StartCommand, Wait)>,
+    pub(super) cluster: Cluster,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) slow: SlowTurns,
     pub(super) pace: Pace,
@@ -97,8 +81,6 @@ pub struct Machine {
     pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
     /// The newest committed row of history.
     pub(super) history: u64,
-    pub(super) queued: usize,
-    pub(super) queued_bytes: usize,
     pub(super) outputs: VecDeque<Output>,
     pub(super) counters: Counters,
 }
@@ -123,24 +105,14 @@ impl Machine {
             next_commit: 1,
             running: false,
             paused: None,
-            resume_at: None,
+            outage: Outage::default(),
             definitions: Definitions::default(),
-            mailboxes: BTreeMap::new(),
-            ready: ReadySet::default(),
+            mailboxes: Mailboxes::default(),
             global: VecDeque::new(),
             waiting_definition: BTreeMap::new(),
             timers,
             claims,
-            membership: Membership::alone(),
-            lease_until: None,
-            recovers: 0,
-            store_error: None,
-            fail_callers_at: None,
-            ambiguous_batches: BTreeSet::new(),
-            answered_ambiguous: BTreeSet::new(),
-            notices: Vec::new(),
-            locked: BTreeSet::new(),
-            unresolved: Vec::new(),
+            cluster: Cluster::default(),
             batches: BTreeMap::new(),
             slow: SlowTurns::default(),
             pace,
@@ -149,8 +121,6 @@ impl Machine {
             trees: Trees::default(),
             gathers: BTreeMap::new(),
             history: 0,
-            queued: 0,
-            queued_bytes: 0,
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -198,7 +168,7 @@ impl Machine {
     pub fn has_pending(&self, ticket: Ticket) -> bool {
         let waits = |pending: &PendingItem| pending.ticket == Some(ticket);
         let global = |global: &GlobalCommand| global.ticket == Some(ticket);
-        self.mailboxes.values().any(|mailbox| mailbox.pending.iter().any(waits))
+        self.mailboxes.has_pending(ticket)
             || self.slow.items().any(waits)
             || self.global.iter().any(global)
             || self.batches.values().any(|batch| {
@@ -215,7 +185,7 @@ impl Machine {
             return (None, self.next_caller_failure());
         }
         if self.rests() {
-            return (None, self.resume_at);
+            return (None, self.outage.resume_at());
         }
         let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -231,9 +201,10 @@ impl Machine {
     pub fn levels(&self, now: Timestamp) -> Levels {
         let (waiting_claims, leases) = self.claims.levels();
         let begun = self.batches.values().map(|batch| batch.begun).min();
+        let (queued, queued_bytes) = self.mailboxes.queued();
         Levels {
-            queued_turns: self.queued + self.global.len(),
-            queued_bytes: self.queued_bytes,
+            queued_turns: queued + self.global.len(),
+            queued_bytes,
             slow_turns: self.slow.len(),
             oldest_batch_ms: begun.map(|at| u64::try_from(now.saturating_since(at)).unwrap_or(0)),
             waiting_claims,
@@ -274,7 +245,7 @@ impl Machine {
             && self.batches.is_empty()
             && self.slow.is_empty()
             && self.global.is_empty()
-            && self.ready.is_empty()
+            && self.mailboxes.none_ready()
             && self.waiting_definition.is_empty()
             && !self.timers.is_being_read()
             && !self.timers.is_holding()
@@ -312,9 +283,9 @@ impl Machine {
     /// Takes up what was left when the store was last in use.
     pub(super) fn go_on(&mut self, recovered: Recovered) {
         for id in recovered.ready {
-            let mailbox = self.mailboxes.entry(id).or_default();
+            let mailbox = self.mailboxes.open(id);
             (mailbox.durable, mailbox.goes_on) = (true, true);
-            self.wake(id, Class::Spawned);
+            self.mailboxes.wake(id, Class::Spawned);
         }
         let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
@@ -323,29 +294,16 @@ impl Machine {
         }
     }
 
-    /// Puts an instance among the ready ones, unless it is in a batch already.
-    pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
-        let Some(mailbox) = self.mailboxes.get(&id) else { return };
-        let waits = mailbox.waits_for_definition || mailbox.locked_until.is_some();
-        if !mailbox.in_flight && !waits && mailbox.has_work() {
-            self.ready.insert(id, mailbox.definition, class);
-        }
-    }
-
     /// Gives an instance something that goes before all that waits for it.
     pub(super) fn push_first(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
-        self.queued += 1;
-        self.queued_bytes += pending.bytes;
-        self.mailboxes.entry(id).or_default().pending.push_front(pending);
-        self.wake(id, class);
+        self.mailboxes.push_first(id, pending);
+        self.mailboxes.wake(id, class);
     }
 
     /// Gives an instance something to do.
     pub(super) fn push(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
-        self.queued += 1;
-        self.queued_bytes += pending.bytes;
-        self.mailboxes.entry(id).or_default().pending.push_back(pending);
-        self.wake(id, class);
+        self.mailboxes.push(id, pending);
+        self.mailboxes.wake(id, class);
     }
 
     fn make_progress(&mut self) {
@@ -355,7 +313,7 @@ impl Machine {
         if !self.running || self.rests() || !self.has_lease() {
             return;
         }
-        self.resume_at = None;
+        self.outage.end_rest();
         self.queue_unlocked();
         self.queue_due_timers();
         self.queue_due_tasks();
@@ -364,7 +322,7 @@ impl Machine {
         if !self.is_paused()
             && let Some(read) = self.timers.wants_read(self.now.engine)
         {
-            let (partition, limit) = (self.membership.partition(), timer_queue::READ);
+            let (partition, limit) = (self.cluster.partition(), timer_queue::READ);
             let (after, before) = (read.after, read.before);
             self.output(Output::LoadTimers(DueQuery { after, before, partition, limit }));
         }
@@ -373,7 +331,7 @@ impl Machine {
     /// Moves due timers to their instances, a bounded number at a time (T8).
     fn queue_due_timers(&mut self) {
         let now = self.now.engine;
-        while self.ready.len(Class::Timers) < 4 * self.limits.batch_turns
+        while self.mailboxes.ready_in(Class::Timers) < 4 * self.limits.batch_turns
             && let Some(key) = self.timers.pop_due(now)
         {
             let pending = PendingItem::internal(MailboxItem::Timer(key), key.due_at);
@@ -423,12 +381,13 @@ impl Machine {
 
     /// The store failed: nothing more is tried for a moment.
     pub(super) fn store_failed(&mut self) {
-        self.resume_at = Some(self.clock.saturating_add_millis(self.config.store_retry_ms));
+        self.outage.rest_until(self.clock.saturating_add_millis(self.config.store_retry_ms));
     }
 
     /// Whether the moment after a failure of the store is not over.
     fn rests(&self) -> bool {
-        self.resume_at.is_some_and(|at| !self.has_passed(at, self.config.store_retry_ms))
+        let resume_at = self.outage.resume_at();
+        resume_at.is_some_and(|at| !self.has_passed(at, self.config.store_retry_ms))
     }
 
     /// Whether an instant of real time has passed that was at most so far away. One that is further
@@ -448,11 +407,11 @@ impl Machine {
         self.definitions.put(id, loaded);
         self.timers.release(id);
         for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
-            if let Some(mailbox) = self.mailboxes.get_mut(&instance) {
+            if let Some(mailbox) = self.mailboxes.get_mut(instance) {
                 mailbox.waits_for_definition = false;
-                let is_asked_for = !mailbox.pending.is_empty();
+                let is_asked_for = mailbox.has_pending();
                 let class = if is_asked_for { Class::Events } else { Class::Spawned };
-                self.wake(instance, class);
+                self.mailboxes.wake(instance, class);
             }
         }
     }

@@ -296,7 +296,7 @@ impl Machine {
         if let (Some(ticket), Some(schedule)) = (ticket, schedule) {
             let reply = Some(Reply::Scheduled { schedule });
             let waiter = Waiter { ticket, wait: Wait::Quiet, after: None, reply };
-            self.mailboxes.entry(schedule).or_default().waiters.push(waiter);
+            self.mailboxes.open(schedule).waiters.push(waiter);
         }
     }
 

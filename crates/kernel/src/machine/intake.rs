@@ -146,11 +146,7 @@ impl Machine {
         if self.drop_await(ticket) || self.hurry(ticket) {
             return;
         }
-        let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
-            let index = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
-            Some((*id, mailbox.waiters.remove(index)))
-        });
-        if let Some((id, mut waiter)) = holder {
+        if let Some((id, mut waiter)) = self.mailboxes.take_waiter(ticket) {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
             if let Some(reply) = waiter.reply.take().or(gathered) {
                 self.answer_waiter(Waiter { reply: Some(reply), ..waiter });
@@ -161,14 +157,7 @@ impl Machine {
 
     /// Somebody who only waits need not wait for the turn that is under way.
     fn drop_await(&mut self, ticket: Ticket) -> bool {
-        let is_its =
-            |it: &PendingItem| it.ticket == Some(ticket) && matches!(it.item, MailboxItem::Await);
-        let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
-            let index = mailbox.pending.iter().position(is_its)?;
-            mailbox.pending.remove(index).map(|_| *id)
-        });
-        let Some(id) = holder else { return false };
-        self.queued = self.queued.saturating_sub(1);
+        let Some(id) = self.mailboxes.take_await(ticket) else { return false };
         self.output(Output::Reply(ticket, Ok(Reply::Done)));
         self.drop_idle(id);
         true
@@ -178,10 +167,9 @@ impl Machine {
     /// to wait for; a claim does not wait any more.
     fn hurry(&mut self, ticket: Ticket) -> bool {
         let is_its = |pending: &&mut PendingItem| pending.ticket == Some(ticket);
-        let pending = self.mailboxes.values_mut().flat_map(|mailbox| &mut mailbox.pending);
         let entries = self.batches.values_mut().flat_map(|batch| &mut batch.entries);
-        let pending = pending.chain(entries.flat_map(|entry| &mut entry.items));
-        let pending = pending.chain(self.slow.items_mut()).find(is_its);
+        let items = entries.flat_map(|entry| &mut entry.items).chain(self.slow.items_mut());
+        let pending = self.mailboxes.pending_of(ticket).or(items.into_iter().find(is_its));
         if let Some(pending) = pending {
             pending.wait = Wait::Quiet;
             return true;
@@ -215,7 +203,7 @@ impl Machine {
     ) {
         let id = self.ids.instance(self.now.engine);
         let bytes = start.input.size();
-        self.mailboxes.entry(id).or_default().definition = definition;
+        self.mailboxes.open(id).definition = definition;
         let item = MailboxItem::Start(Box::new(start), definition);
         let at = self.now.engine;
         let pending = PendingItem { item, ticket: Some(ticket), wait, at, bytes };
@@ -256,10 +244,9 @@ impl Machine {
             _ => 95,
         };
         let full = |used: usize, limit: usize| used.saturating_mul(100) >= limit * percent;
-        let turns = self.queued + self.global.len();
-        if full(turns, self.limits.queued_turns)
-            || full(self.queued_bytes, self.limits.queued_bytes)
-        {
+        let (queued, queued_bytes) = self.mailboxes.queued();
+        let turns = queued + self.global.len();
+        if full(turns, self.limits.queued_turns) || full(queued_bytes, self.limits.queued_bytes) {
             self.counters.overloaded += 1;
             return Err(Error::Overloaded);
         }

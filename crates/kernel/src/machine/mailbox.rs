@@ -1,10 +1,14 @@
-//! What waits in memory for an instance, until a turn takes it.
+//! What waits in memory for instances, until turns take it.
+//!
+//! [`Mailboxes`] alone changes what is pending, so its count of items and bytes, by which commands
+//! are rejected, is right by construction.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Timestamp};
 
 use super::io::Ticket;
+use super::ready::{Class, Picked, ReadySet};
 use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
 use crate::history::AuditInfo;
 use crate::open::Key;
@@ -17,7 +21,7 @@ const SPAWNED_AWAITED: usize = 64;
 #[derive(Debug)]
 pub(super) struct Mailbox {
     /// Not yet in the store.
-    pub(super) pending: VecDeque<PendingItem>,
+    pending: VecDeque<PendingItem>,
     /// The store may have events for it.
     pub(super) durable: bool,
     /// It goes on by itself: its first turn, or after giving way.
@@ -124,9 +128,172 @@ impl Mailbox {
         }
     }
 
+    /// Whether something waits in memory.
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether a caller waits for the instance, or for one of its pending items.
+    pub(super) fn has_callers(&self) -> bool {
+        !self.waiters.is_empty() || self.pending.iter().any(|it| it.ticket.is_some())
+    }
+
     /// Whether nothing needs the mailbox.
     pub(super) fn is_idle(&self) -> bool {
         !self.has_work() && !self.in_flight && self.waiters.is_empty()
+    }
+}
+
+/// The mailboxes of all instances that have something to do or somebody waiting, and the order in
+/// which they get turns.
+#[derive(Debug, Default)]
+pub(super) struct Mailboxes {
+    by_instance: BTreeMap<InstanceId, Mailbox>,
+    ready: ReadySet,
+    /// What is pending in all of them: items, and their bytes.
+    queued: usize,
+    queued_bytes: usize,
+}
+
+impl Mailboxes {
+    pub(super) fn get(&self, id: InstanceId) -> Option<&Mailbox> {
+        self.by_instance.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: InstanceId) -> Option<&mut Mailbox> {
+        self.by_instance.get_mut(&id)
+    }
+
+    /// The mailbox of an instance, a new one if it has none.
+    pub(super) fn open(&mut self, id: InstanceId) -> &mut Mailbox {
+        self.by_instance.entry(id).or_default()
+    }
+
+    /// Drops a mailbox that nothing needs.
+    pub(super) fn drop_idle(&mut self, id: InstanceId) {
+        if self.get(id).is_some_and(Mailbox::is_idle) {
+            self.by_instance.remove(&id);
+        }
+    }
+
+    /// The instances of all mailboxes of which this holds.
+    pub(super) fn find(&self, holds: impl Fn(&Mailbox) -> bool) -> Vec<InstanceId> {
+        let found = self.by_instance.iter().filter(|(_, mailbox)| holds(mailbox));
+        found.map(|(id, _)| *id).collect()
+    }
+
+    /// How many items are pending, and their bytes.
+    pub(super) fn queued(&self) -> (usize, usize) {
+        (self.queued, self.queued_bytes)
+    }
+
+    /// Puts something behind all that is pending for an instance.
+    pub(super) fn push(&mut self, id: InstanceId, pending: PendingItem) {
+        self.count_in(&pending);
+        self.open(id).pending.push_back(pending);
+    }
+
+    /// Puts something before all that is pending for an instance.
+    pub(super) fn push_first(&mut self, id: InstanceId, pending: PendingItem) {
+        self.count_in(&pending);
+        self.open(id).pending.push_front(pending);
+    }
+
+    /// Takes the first items of an instance.
+    pub(super) fn take(&mut self, id: InstanceId, limit: usize) -> Vec<PendingItem> {
+        let Some(mailbox) = self.by_instance.get_mut(&id) else { return Vec::new() };
+        let count = mailbox.pending.len().min(limit);
+        let items: Vec<_> = mailbox.pending.drain(..count).collect();
+        for item in &items {
+            self.count_out(item);
+        }
+        items
+    }
+
+    /// Takes all items of an instance that callers wait for.
+    pub(super) fn take_of_callers(&mut self, id: InstanceId) -> Vec<PendingItem> {
+        let Some(mailbox) = self.by_instance.get_mut(&id) else { return Vec::new() };
+        let is_callers = |it: &PendingItem| it.ticket.is_some();
+        let (callers, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut mailbox.pending).into_iter().partition(is_callers);
+        mailbox.pending = kept.into();
+        for item in &callers {
+            self.count_out(item);
+        }
+        callers
+    }
+
+    /// Takes out the item by which a caller only waits, if it is pending; its instance.
+    pub(super) fn take_await(&mut self, ticket: Ticket) -> Option<InstanceId> {
+        let is_its =
+            |it: &PendingItem| it.ticket == Some(ticket) && matches!(it.item, MailboxItem::Await);
+        let (id, item) = self.by_instance.iter_mut().find_map(|(id, mailbox)| {
+            let index = mailbox.pending.iter().position(is_its)?;
+            mailbox.pending.remove(index).map(|item| (*id, item))
+        })?;
+        self.count_out(&item);
+        Some(id)
+    }
+
+    /// Takes out a caller who waits for an instance to come to rest.
+    pub(super) fn take_waiter(&mut self, ticket: Ticket) -> Option<(InstanceId, Waiter)> {
+        self.by_instance.iter_mut().find_map(|(id, mailbox)| {
+            let index = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
+            Some((*id, mailbox.waiters.remove(index)))
+        })
+    }
+
+    /// The item that a caller waits for.
+    pub(super) fn pending_of(&mut self, ticket: Ticket) -> Option<&mut PendingItem> {
+        let pending = self.by_instance.values_mut().flat_map(|mailbox| &mut mailbox.pending);
+        pending.into_iter().find(|pending| pending.ticket == Some(ticket))
+    }
+
+    /// Whether an item that this caller waits for is pending.
+    pub(super) fn has_pending(&self, ticket: Ticket) -> bool {
+        let mut pending = self.by_instance.values().flat_map(|mailbox| &mailbox.pending);
+        pending.any(|pending| pending.ticket == Some(ticket))
+    }
+
+    /// Puts an instance among the ready ones, unless it is in a batch already.
+    pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
+        let Some(mailbox) = self.by_instance.get(&id) else { return };
+        let waits = mailbox.waits_for_definition || mailbox.locked_until.is_some();
+        if !mailbox.in_flight && !waits && mailbox.has_work() {
+            self.ready.insert(id, mailbox.definition, class);
+        }
+    }
+
+    /// Whether no instance is ready for a turn.
+    pub(super) fn none_ready(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// How many are ready in a class.
+    pub(super) fn ready_in(&self, class: Class) -> usize {
+        self.ready.len(class)
+    }
+
+    /// Takes instances for a batch ([`ReadySet::pick`]).
+    pub(super) fn pick(
+        &mut self,
+        limit: usize,
+        late: Option<Class>,
+        waits: impl Fn(DefinitionId) -> bool,
+    ) -> Picked {
+        self.ready.pick(limit, late, waits)
+    }
+
+    fn count_in(&mut self, item: &PendingItem) {
+        self.queued += 1;
+        self.queued_bytes += item.bytes;
+    }
+
+    fn count_out(&mut self, item: &PendingItem) {
+        // Nothing is taken that was not put in: less than nothing would be a bug of this module.
+        debug_assert!(self.queued > 0 && self.queued_bytes >= item.bytes);
+        self.queued = self.queued.saturating_sub(1);
+        self.queued_bytes = self.queued_bytes.saturating_sub(item.bytes);
     }
 }
 
@@ -283,4 +450,50 @@ impl GlobalAction {
 /// The instance a pending event is for, by its timer.
 pub(super) fn owner(timer: TimerId) -> InstanceId {
     timer.0.instance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(sequence: u64) -> InstanceId {
+        InstanceId::new(sequence, 0)
+    }
+
+    fn item(ticket: Option<u64>, bytes: usize) -> PendingItem {
+        let at = Timestamp::default();
+        let ticket = ticket.map(Ticket);
+        PendingItem { item: MailboxItem::Await, ticket, wait: Wait::Quiet, at, bytes }
+    }
+
+    #[test]
+    fn what_waits_is_counted_however_it_leaves() {
+        let mut mailboxes = Mailboxes::default();
+        mailboxes.push(id(1), item(None, 10));
+        mailboxes.push(id(1), item(Some(1), 20));
+        mailboxes.push_first(id(2), item(Some(2), 40));
+        mailboxes.push(id(2), item(Some(3), 80));
+        assert_eq!(mailboxes.queued(), (4, 150));
+        assert_eq!(mailboxes.take_await(Ticket(2)), Some(id(2)));
+        assert_eq!(mailboxes.queued(), (3, 110), "a caller gave up waiting");
+        assert_eq!(mailboxes.take_of_callers(id(1)).len(), 1);
+        assert_eq!(mailboxes.queued(), (2, 90));
+        assert_eq!(mailboxes.take(id(2), 5).len(), 1);
+        assert_eq!(mailboxes.take(id(1), 5).len(), 1);
+        assert_eq!(mailboxes.queued(), (0, 0));
+        mailboxes.drop_idle(id(1));
+        assert!(mailboxes.get(id(1)).is_none());
+    }
+
+    #[test]
+    fn an_instance_in_a_batch_is_not_ready() {
+        let mut mailboxes = Mailboxes::default();
+        mailboxes.push(id(1), item(None, 1));
+        mailboxes.open(id(1)).in_flight = true;
+        mailboxes.wake(id(1), Class::Events);
+        assert!(mailboxes.none_ready());
+        mailboxes.open(id(1)).in_flight = false;
+        mailboxes.wake(id(1), Class::Events);
+        assert_eq!(mailboxes.ready_in(Class::Events), 1);
+    }
 }

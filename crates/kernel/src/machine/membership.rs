@@ -10,6 +10,8 @@
 //! partition, and when a node comes or goes every node recovers its new partition. That may be
 //! work which a living node is doing: locks and fences prevent that anything is done twice.
 
+use std::collections::BTreeSet;
+
 use meantime_core::{InstanceId, Timestamp};
 
 use super::engine::Machine;
@@ -18,10 +20,87 @@ use super::mailbox::Mailbox;
 use super::ready::Class;
 use super::timer_queue::WINDOW_MS;
 use crate::command::{Error, StartCommand, Wait};
-use crate::store::{DefinitionRow, Membership, NodeIndex, Notice, Recovered, TimerKey, To};
+use crate::store::{
+    DefinitionRow, Membership, NodeIndex, Notice, Partition, Recovered, TimerKey, To,
+};
 
 /// The first and the longest wait for an instance that another node holds, in milliseconds.
 const LOCK_WAIT_MS: (i64, i64) = (4, 256);
+
+/// Who shares the store, and what this node may do.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    membership: Membership,
+    /// Until when the node's lease is surely its own, in real time; none is for ever.
+    lease_until: Option<Timestamp>,
+    /// How often it has asked for its partition and not been answered.
+    recovers: u32,
+    /// What other nodes are to be told.
+    notices: Vec<(To, Notice)>,
+    /// Instances that another node held, until when they are left alone.
+    locked: BTreeSet<(Timestamp, InstanceId)>,
+    /// Starts whose definition another node may have deployed.
+    unresolved: Vec<(Ticket, StartCommand, Wait)>,
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Self {
+            membership: Membership::alone(),
+            lease_until: None,
+            recovers: 0,
+            notices: Vec::new(),
+            locked: BTreeSet::new(),
+            unresolved: Vec::new(),
+        }
+    }
+}
+
+impl Cluster {
+    /// The lease under which turns are computed; turns of another one are not committed.
+    pub(super) fn lease_term(&self) -> Option<u64> {
+        self.membership.lease_term
+    }
+
+    pub(super) fn node_index(&self) -> NodeIndex {
+        self.membership.node_index
+    }
+
+    pub(super) fn partition(&self) -> Partition {
+        self.membership.partition()
+    }
+
+    /// A heartbeat was answered. Says whether the node got another lease or another partition.
+    fn renew(&mut self, membership: Membership, until: Option<Timestamp>) -> bool {
+        self.lease_until = until;
+        let before = (self.lease_term(), self.partition());
+        self.membership = membership;
+        before != (self.lease_term(), self.partition())
+    }
+
+    /// Whether the node may act: it has a lease, and it knows which numbers the holder before it
+    /// has used up.
+    fn has_lease(&self, now: Timestamp) -> bool {
+        self.recovers == 0 && self.lease_until.is_none_or(|until| now < until)
+    }
+
+    /// Something for all other nodes, told once.
+    fn tell_others(&mut self, notice: Notice) {
+        let told = (To::Others, notice);
+        if !self.notices.contains(&told) {
+            self.notices.push(told);
+        }
+    }
+
+    /// Whether a caller waits for a definition that another node may have deployed.
+    pub(super) fn has_unresolved(&self) -> bool {
+        !self.unresolved.is_empty()
+    }
+
+    pub(super) fn take_unresolved(&mut self) -> Vec<(Ticket, StartCommand, Wait)> {
+        std::mem::take(&mut self.unresolved)
+    }
+}
 
 impl Machine {
     /// Who shares the store, from a heartbeat.
@@ -29,16 +108,13 @@ impl Machine {
         if !self.config.shared_store {
             return;
         }
-        self.lease_until = until;
-        let before = (self.membership.lease_term, self.membership.partition());
-        self.membership = membership;
-        let partition = self.membership.partition();
-        self.ids.use_node_index(self.membership.node_index);
-        if before == (self.membership.lease_term, partition) {
-            self.timers.look_again();
-        } else {
-            self.timers.partition_changed(partition);
+        let is_other = self.cluster.renew(membership, until);
+        self.ids.use_node_index(self.cluster.node_index());
+        if is_other {
+            self.timers.partition_changed(self.cluster.partition());
             self.recover_partition();
+        } else {
+            self.timers.look_again();
         }
         self.claims.wake_all();
         self.look_at_awaited();
@@ -46,20 +122,19 @@ impl Machine {
 
     /// Asks for what lies in the node's partition, and for the numbers that are used up.
     fn recover_partition(&mut self) {
-        self.recovers += 1;
-        self.output(Output::Recover(self.membership.partition()));
+        self.cluster.recovers += 1;
+        self.output(Output::Recover(self.cluster.partition()));
     }
 
-    /// Whether the node may act: it has a lease, and it knows which numbers the holder before it
-    /// has used up.
+    /// Whether the node may act ([`Cluster::has_lease`]).
     pub(super) fn has_lease(&self) -> bool {
-        self.recovers == 0 && self.lease_until.is_none_or(|until| self.clock < until)
+        self.cluster.has_lease(self.clock)
     }
 
     /// What lies in the node's partition, after a node came or went.
     pub(super) fn partition_recovered(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
-        self.recovers = self.recovers.saturating_sub(1);
+        self.cluster.recovers = self.cluster.recovers.saturating_sub(1);
         match (&mut self.paused, recovered.paused) {
             (Some(paused), true) => *paused = recovered,
             (_, true) => {}
@@ -93,7 +168,7 @@ impl Machine {
                 self.definitions.retire(&row.name, row.version);
             }
         }
-        for (ticket, start, wait) in std::mem::take(&mut self.unresolved) {
+        for (ticket, start, wait) in self.cluster.take_unresolved() {
             match self.definitions.resolve(&start.definition, start.version) {
                 Some(definition) => self.start_of(definition, ticket, start, wait),
                 None => {
@@ -106,37 +181,33 @@ impl Machine {
 
     /// A start whose definition is not known here: another node may have deployed it just now.
     pub(super) fn resolve_later(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {
-        if self.unresolved.is_empty() {
+        if !self.cluster.has_unresolved() {
             self.output(Output::LoadDefinitions);
         }
-        self.unresolved.push((ticket, start, wait));
+        self.cluster.unresolved.push((ticket, start, wait));
     }
 
     /// A timer was armed: whoever looks after the instance must know.
     pub(super) fn armed(&mut self, key: TimerKey) {
-        let owner = self.membership.node_of(key.id.0.instance);
-        if !self.config.shared_store || owner == self.membership.node_index {
+        let owner = self.cluster.membership.node_of(key.id.0.instance);
+        if !self.config.shared_store || owner == self.cluster.node_index() {
             self.timers.arm(key);
         } else if !key.frozen && key.due_at < self.now.engine.saturating_add_millis(WINDOW_MS) {
-            self.notices.push((To::Node(owner), Notice::Armed(key)));
+            self.cluster.notices.push((To::Node(owner), Notice::Armed(key)));
         }
     }
 
     /// An instance came to rest, and callers at these nodes wait for that.
     pub(super) fn rested(&mut self, id: InstanceId, nodes: &[u8]) {
-        for node_index in nodes
-            .iter()
-            .copied()
-            .map(NodeIndex)
-            .filter(|node_index| *node_index != self.membership.node_index)
-        {
-            self.notices.push((To::Node(node_index), Notice::Rested(id)));
+        let here = self.cluster.node_index();
+        for node_index in nodes.iter().copied().map(NodeIndex).filter(|other| *other != here) {
+            self.cluster.notices.push((To::Node(node_index), Notice::Rested(id)));
         }
     }
 
     pub(super) fn notify_others(&mut self, notice: Notice) {
-        if self.config.shared_store && !self.notices.contains(&(To::Others, notice.clone())) {
-            self.notices.push((To::Others, notice));
+        if self.config.shared_store {
+            self.cluster.tell_others(notice);
         }
     }
 
@@ -147,8 +218,8 @@ impl Machine {
                 self.notify_others(Notice::TaskReady { queue, name });
             }
         }
-        if !self.notices.is_empty() {
-            let notices = std::mem::take(&mut self.notices);
+        if !self.cluster.notices.is_empty() {
+            let notices = std::mem::take(&mut self.cluster.notices);
             self.output(Output::Notify(notices));
         }
     }
@@ -156,50 +227,74 @@ impl Machine {
     /// Another node holds the instance: it is tried again a little later, and then later still.
     pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
         let now = self.clock;
-        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let (first, longest) = LOCK_WAIT_MS;
         let wait = first.saturating_mul(1 << mailbox.misses.min(16)).min(longest);
         mailbox.misses += 1;
         let until = now.saturating_add_millis(wait);
         mailbox.locked_until = Some(until);
-        self.locked.insert((until, id));
+        self.cluster.locked.insert((until, id));
         self.counters.locked += 1;
     }
 
     /// Instances that may be free again.
     pub(super) fn queue_unlocked(&mut self) {
-        while let Some((until, id)) = self.locked.first().copied()
+        while let Some((until, id)) = self.cluster.locked.first().copied()
             && self.has_passed(until, LOCK_WAIT_MS.1)
         {
-            self.locked.pop_first();
-            if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+            self.cluster.locked.pop_first();
+            if let Some(mailbox) = self.mailboxes.get_mut(id) {
                 mailbox.locked_until = None;
             }
-            self.wake(id, Class::Events);
+            self.mailboxes.wake(id, Class::Events);
         }
     }
 
     /// When the next instance may be free again.
     pub(super) fn next_unlocked(&self) -> Option<Timestamp> {
-        self.locked.first().map(|(until, _)| *until)
+        self.cluster.locked.first().map(|(until, _)| *until)
     }
 
     /// Callers wait for instances that another node may have brought to rest, unnoticed.
     fn look_at_awaited(&mut self) {
-        let waits = |mailbox: &&Mailbox| {
+        let waits = |mailbox: &Mailbox| {
             !mailbox.waiters.is_empty() && !mailbox.in_flight && !mailbox.has_work()
         };
-        let waiting =
-            self.mailboxes.iter().filter(|(_, mailbox)| waits(mailbox)).map(|(id, _)| *id);
-        for id in waiting.collect::<Vec<_>>() {
+        for id in self.mailboxes.find(waits) {
             self.look_at_tree(id);
         }
     }
 
     fn look_at_tree_of_waiter(&mut self, id: InstanceId) {
-        let waits = self.mailboxes.get(&id).is_some_and(|mailbox| !mailbox.waiters.is_empty());
+        let waits = self.mailboxes.get(id).is_some_and(|mailbox| !mailbox.waiters.is_empty());
         if waits {
             self.look_at_tree(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_acts_while_it_has_a_lease_and_knows_its_partition() {
+        let now = Timestamp::default();
+        let mut cluster = Cluster::default();
+        assert!(cluster.has_lease(now), "alone it needs none");
+        assert!(!cluster.renew(Membership::alone(), Some(now)), "nothing has changed");
+        assert!(!cluster.has_lease(now), "it has run out");
+        cluster.renew(Membership::alone(), Some(now.saturating_add_millis(1)));
+        assert!(cluster.has_lease(now));
+        cluster.recovers = 1;
+        assert!(!cluster.has_lease(now), "it does not know what lies in its partition");
+    }
+
+    #[test]
+    fn other_nodes_are_told_once() {
+        let mut cluster = Cluster::default();
+        cluster.tell_others(Notice::Deployed);
+        cluster.tell_others(Notice::Deployed);
+        assert_eq!(cluster.notices.len(), 1);
     }
 }

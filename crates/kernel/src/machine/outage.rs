@@ -10,53 +10,103 @@
 //! later. If it took no effect, its commands are dropped, because the caller may have sent them
 //! again.
 
-use meantime_core::{InstanceId, Timestamp};
+use std::collections::BTreeSet;
+
+use meantime_core::Timestamp;
 
 use super::batch::UnitOrigin;
 use super::engine::Machine;
 use super::io::Output;
-use super::mailbox::{GlobalCommand, Mailbox, PendingItem, Waiter};
+use super::mailbox::{GlobalCommand, Mailbox, Waiter};
 use crate::command::Error;
 use crate::store;
 
 /// How long callers wait while the node has no valid lease, in milliseconds.
 const PATIENCE_MS: i64 = 5_000;
 
+/// What is known of the store's failures.
+#[derive(Debug, Default)]
+pub(super) struct Outage {
+    /// Why the store is out of reach, if it is.
+    error: Option<Error>,
+    /// When something is tried again after a failure, in real time.
+    resume_at: Option<Timestamp>,
+    /// When callers of a node without a lease are told, in real time.
+    fail_callers_at: Option<Timestamp>,
+    /// Batches whose commit is in doubt, and those of them whose callers were told so.
+    ambiguous: BTreeSet<u64>,
+    answered: BTreeSet<u64>,
+}
+
+impl Outage {
+    /// Nothing is tried before this instant.
+    pub(super) fn rest_until(&mut self, at: Timestamp) {
+        self.resume_at = Some(at);
+    }
+
+    /// The rest after a failure is over.
+    pub(super) fn end_rest(&mut self) {
+        self.resume_at = None;
+    }
+
+    pub(super) fn resume_at(&self) -> Option<Timestamp> {
+        self.resume_at
+    }
+
+    /// The store is out of reach. Says whether that is news.
+    fn lose(&mut self, error: Error) -> bool {
+        self.error.replace(error).is_none()
+    }
+
+    /// The store is back. Says whether it had been away.
+    fn end(&mut self) -> bool {
+        let was_lost = self.error.take().is_some();
+        if was_lost {
+            self.resume_at = None;
+        }
+        was_lost
+    }
+
+    /// The outcome of a commit is known. Says whether its callers were answered before.
+    fn settle(&mut self, batch: u64) -> bool {
+        self.ambiguous.remove(&batch);
+        self.answered.remove(&batch)
+    }
+}
+
 impl Machine {
     /// The store became unreachable.
     pub(super) fn store_lost(&mut self, why: String) {
-        if self.store_error.is_none() {
-            self.counters.store_outages += 1;
-        }
         let told = Error::from(&store::Error::Unavailable(why));
         self.fail_waiting_callers(&told);
-        self.store_error = Some(told);
-        for batch in self.ambiguous_batches.clone() {
+        if self.outage.lose(told) {
+            self.counters.store_outages += 1;
+        }
+        for batch in self.outage.ambiguous.clone() {
             self.answer_ambiguous(batch);
         }
     }
 
     /// The store is reachable again.
     pub(super) fn store_restored(&mut self) {
-        if self.store_error.take().is_some() {
+        if self.outage.end() {
             self.counters.store_recoveries += 1;
-            self.resume_at = None;
         }
     }
 
     /// Whether the store is known to be unreachable.
     pub fn is_store_lost(&self) -> bool {
-        self.store_error.is_some()
+        self.outage.error.is_some()
     }
 
     /// Refuses commands while the store is unreachable.
     pub(super) fn check_store_reachable(&self) -> Result<(), Error> {
-        self.store_error.clone().map_or(Ok(()), Err)
+        self.outage.error.clone().map_or(Ok(()), Err)
     }
 
     /// A commit is in doubt. While the store is unreachable its callers are answered at once.
     pub(super) fn mark_ambiguous(&mut self, number: u64) {
-        self.ambiguous_batches.insert(number);
+        self.outage.ambiguous.insert(number);
         if self.is_store_lost() {
             self.answer_ambiguous(number);
         }
@@ -64,14 +114,13 @@ impl Machine {
 
     /// The outcome of a commit is known. Returns whether its callers were answered before.
     pub(super) fn clear_ambiguous(&mut self, number: u64) -> bool {
-        self.ambiguous_batches.remove(&number);
-        self.answered_ambiguous.remove(&number)
+        self.outage.settle(number)
     }
 
     /// Answers the callers of a commit in doubt. They keep their tickets: the driver ignores a
     /// second answer, and releases tasks that the commit claimed for them.
     fn answer_ambiguous(&mut self, number: u64) {
-        if !self.answered_ambiguous.insert(number) {
+        if !self.outage.answered.insert(number) {
             return;
         }
         let message = "the store was lost before it said whether it did this".to_owned();
@@ -93,13 +142,13 @@ impl Machine {
     /// A node without a valid lease makes no progress: waiting callers fail after a while.
     pub(super) fn enforce_lease_patience(&mut self) {
         if self.has_lease() || !self.has_waiting_callers() {
-            self.fail_callers_at = None;
+            self.outage.fail_callers_at = None;
             return;
         }
         let until = self.clock.saturating_add_millis(PATIENCE_MS);
-        let until = *self.fail_callers_at.get_or_insert(until);
+        let until = *self.outage.fail_callers_at.get_or_insert(until);
         if self.has_passed(until, PATIENCE_MS) {
-            self.fail_callers_at = None;
+            self.outage.fail_callers_at = None;
             let why = "the node could not renew its lease in the store".to_owned();
             self.fail_waiting_callers(&Error::from(&store::Error::Unavailable(why)));
         }
@@ -107,40 +156,28 @@ impl Machine {
 
     /// When [`Self::enforce_lease_patience`] fails waiting callers.
     pub(super) fn next_caller_failure(&self) -> Option<Timestamp> {
-        self.fail_callers_at
+        self.outage.fail_callers_at
     }
 
     /// Whether a caller waits for a turn or a read.
     fn has_waiting_callers(&self) -> bool {
-        let waits = |mailbox: &Mailbox| {
-            !mailbox.waiters.is_empty() || mailbox.pending.iter().any(|it| it.ticket.is_some())
-        };
-        !self.unresolved.is_empty()
+        self.cluster.has_unresolved()
             || self.global.iter().any(|global| global.ticket.is_some())
             || self.claims.levels().0 > 0
-            || self.mailboxes.values().any(waits)
+            || !self.mailboxes.find(Mailbox::has_callers).is_empty()
     }
 
     /// Fails all callers whose command is in no batch. A caller whose command is durable gets its
     /// answer without waiting for what follows.
     fn fail_waiting_callers(&mut self, told: &Error) {
-        let waits = |mailbox: &&Mailbox| {
-            !mailbox.waiters.is_empty() || mailbox.pending.iter().any(|it| it.ticket.is_some())
-        };
-        let ids = self.mailboxes.iter().filter(|(_, mailbox)| waits(mailbox)).map(|(id, _)| *id);
-        for id in ids.collect::<Vec<InstanceId>>() {
-            let Some(mailbox) = self.mailboxes.get_mut(&id) else { continue };
+        for id in self.mailboxes.find(Mailbox::has_callers) {
+            let Some(mailbox) = self.mailboxes.get_mut(id) else { continue };
             let waiters: Vec<Waiter> = std::mem::take(&mut mailbox.waiters);
-            let is_callers = |it: &PendingItem| it.ticket.is_some();
-            let (callers, kept): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut mailbox.pending).into_iter().partition(is_callers);
-            mailbox.pending = kept.into();
+            let callers = self.mailboxes.take_of_callers(id);
             for waiter in waiters {
                 self.answer_waiter(waiter);
             }
             for pending in callers {
-                self.queued = self.queued.saturating_sub(1);
-                self.queued_bytes = self.queued_bytes.saturating_sub(pending.bytes);
                 self.reply(pending.ticket, Err(told.clone()));
             }
             self.drop_idle(id);
@@ -148,12 +185,37 @@ impl Machine {
         let (callers, kept): (Vec<GlobalCommand>, Vec<GlobalCommand>) =
             std::mem::take(&mut self.global).into_iter().partition(|it| it.ticket.is_some());
         self.global = kept.into();
-        let unresolved = std::mem::take(&mut self.unresolved);
+        let unresolved = self.cluster.take_unresolved();
         let claims = self.claims.drain_waiting();
         let callers = callers.into_iter().filter_map(|global| global.ticket);
         let unresolved = unresolved.into_iter().map(|(ticket, ..)| ticket);
         for ticket in callers.chain(unresolved).chain(claims).collect::<Vec<_>>() {
             self.reply(Some(ticket), Err(told.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_begins_and_ends_once() {
+        let mut outage = Outage::default();
+        assert!(!outage.end(), "nothing was lost");
+        outage.rest_until(Timestamp::MIN);
+        assert!(outage.lose(Error::Overloaded));
+        assert!(!outage.lose(Error::Overloaded), "that is known");
+        assert!(outage.end());
+        assert_eq!(outage.resume_at(), None, "there is no reason to rest any longer");
+    }
+
+    #[test]
+    fn callers_of_a_commit_in_doubt_are_answered_once() {
+        let mut outage = Outage::default();
+        outage.ambiguous.insert(7);
+        assert!(outage.answered.insert(7));
+        assert!(outage.settle(7), "they have their answer");
+        assert!(!outage.settle(7));
     }
 }

@@ -20,7 +20,7 @@ impl Machine {
 
     /// Whether this node removes what is old: one of those that share a store does.
     pub fn owns_maintenance(&self) -> bool {
-        self.running && !self.is_paused() && self.membership.partition().index == 0
+        self.running && !self.is_paused() && self.cluster.partition().index == 0
     }
 
     pub(super) fn check_paused(&self, command: &Command) -> Result<(), Error> {

@@ -38,6 +38,8 @@ pub(super) struct Picked {
     pub(super) instances: Vec<InstanceId>,
     /// Somebody waits for some of them, and nobody for others.
     pub(super) is_mixed: bool,
+    /// Others of what nobody waits for were left for a later batch.
+    pub(super) is_cut: bool,
 }
 
 /// The set of ready instances.
@@ -79,7 +81,8 @@ impl ReadySet {
         self.queues[class as usize].live
     }
 
-    /// Takes out up to `limit` instances by fair shares. Definitions that are to wait are passed
+    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes by
+    /// their order, and what nobody waits for gets no more than half its share beside others. Definitions that are to wait are passed
     /// over, but for cancels and events, and so is a class that is to wait.
     pub(super) fn pick(
         &mut self,
@@ -90,18 +93,25 @@ impl ReadySet {
         let mut picked = Vec::new();
         let (mut urgent, mut background) = (false, false);
         let share = (limit / CLASSES.len()).max(1);
-        for count in [share, limit] {
+        for round in [share, limit] {
             for class in CLASSES.into_iter().filter(|class| Some(*class) != late) {
+                let is_background = matches!(class, Class::Spawned | Class::Yields);
+                // A storm of children would fill every batch, and everybody in it waits for it.
+                let count = match (is_background && urgent, round == share) {
+                    (true, true) => (share / 2).max(1),
+                    (true, false) => 0,
+                    (false, _) => round,
+                };
                 let before = picked.len();
                 self.pick_from(class, count.min(limit - before), &waits, &mut picked);
                 let found = picked.len() > before;
-                match class {
-                    Class::Spawned | Class::Yields => background |= found,
-                    _ => urgent |= found,
-                }
+                background |= found && is_background;
+                urgent |= found && !is_background;
             }
         }
-        Picked { instances: picked, is_mixed: urgent && background }
+        let is_mixed = urgent && background;
+        let has_more = self.len(Class::Spawned) + self.len(Class::Yields) > 0;
+        Picked { instances: picked, is_mixed, is_cut: is_mixed && has_more }
     }
 
     fn pick_from(
@@ -168,6 +178,20 @@ mod tests {
         let picked = ready.pick(40, None, nobody).instances;
         let timers = picked.iter().filter(|it| it.order() < 100).count();
         assert_eq!((picked.len(), timers), (40, 34));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_fills_a_batch_only_when_it_is_alone() {
+        let mut ready = ReadySet::default();
+        for number in 0..200 {
+            ready.insert(id(number), DefinitionId(1), Class::Spawned);
+        }
+        assert_eq!(ready.pick(60, None, nobody).instances.len(), 60, "alone it takes all");
+        ready.insert(id(1_000), DefinitionId(2), Class::Starts);
+        let picked = ready.pick(60, None, nobody);
+        assert!(picked.is_mixed);
+        assert!(picked.is_cut, "there are more");
+        assert_eq!(picked.instances.len(), 6, "a start, and a twelfth of the batch");
     }
 
     const fn nobody(_: DefinitionId) -> bool {

@@ -162,7 +162,7 @@ impl Machine {
 
     /// Turns of an earlier lease term begin anew: another holder may have gone on.
     pub(super) fn drop_stale_turns(&mut self) {
-        let lease_term = self.membership.lease_term;
+        let lease_term = self.cluster.lease_term();
         let is_stale = |(slow, _): &(SlowTurn, Result<Turn, Fault>)| slow.lease_term != lease_term;
         if !self.slow.computed.iter().any(is_stale) {
             return;
@@ -187,7 +187,7 @@ impl Machine {
         // One that was dropped is nobody's any more.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.entry.id);
-        if slow.lease_term == self.membership.lease_term {
+        if slow.lease_term == self.cluster.lease_term() {
             self.slow.computed.push_back((slow, turn));
         } else {
             self.slow.forget(slow.definition);

@@ -42,7 +42,7 @@ impl Machine {
     pub(super) fn tree_read(&mut self, id: InstanceId, rows: &[InstanceRow]) {
         let rested = self.trees.reading.remove(&id).unwrap_or_default();
         let moves = |row: &&InstanceRow| {
-            let busy = self.mailboxes.get(&row.id).is_some_and(|it| it.in_flight || it.has_work());
+            let busy = self.mailboxes.get(row.id).is_some_and(|it| it.in_flight || it.has_work());
             busy || !rests_by_itself(row)
         };
         match rows.iter().find(moves).map(|row| row.id) {
@@ -71,7 +71,7 @@ impl Machine {
         let waits =
             |mailbox: &Mailbox| mailbox.waiters.iter().any(|waiter| waiter.wait == Wait::Idle);
         for root in self.trees.blocked_by.remove(&id).unwrap_or_default() {
-            if self.mailboxes.get(&root).is_some_and(waits) {
+            if self.mailboxes.get(root).is_some_and(waits) {
                 self.look_at_tree(root);
             }
         }

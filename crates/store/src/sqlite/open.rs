@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use meantime_core::pause_point;
 use meantime_kernel::store::Error;
 use rusqlite::{Connection, OpenFlags};
 
@@ -46,11 +47,21 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error
 /// Opens a connection that only reads. The file must have been opened for writing before.
 pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = connect(path, flags)?;
+    let mut connection = connect(path, flags)?;
     let cache = connection.pragma_update(None, "cache_size", -kibibytes(options.reader_cache));
     cache.map_err(|error| from_sqlite(&error))?;
+    // A statement may pass over many rows before it finds one.
+    let going_on = || {
+        pause_point::here();
+        false
+    };
+    let handler = connection.progress_handler(PAUSE_OPS, Some(going_on));
+    handler.map_err(|error| from_sqlite(&error))?;
     Ok(connection)
 }
+
+/// Operations of SQLite's machine between two points at which a thread that reads may pause.
+const PAUSE_OPS: i32 = 2_000;
 
 /// Opens the connection that checkpoints.
 pub(super) fn checkpointer(path: &Path, options: &Options) -> Result<Connection, Error> {

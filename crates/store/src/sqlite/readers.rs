@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use meantime_kernel::store::{BoxFuture, Error};
-use meantime_kernel::thread_priority;
+use meantime_kernel::{pause, thread_priority};
 use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
@@ -49,6 +49,7 @@ impl Readers {
             let interrupt = connection.get_interrupt_handle();
             let run = move || {
                 thread_priority::lower(thread_priority::current());
+                pause::install();
                 // The lock is held only while waiting: whoever gets work lets the next one wait.
                 while let Ok(read) = {
                     let work = work.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! An operator who wants to be rid of a definition: its schedules are ended, its instances
-//! cancelled, until nothing of it runs.
+//! An operator who wants to be rid of a definition: it is undeployed, its schedules are ended, its
+//! instances cancelled, until nothing of it runs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,6 +55,10 @@ pub(super) async fn cancel_instances(
 ) -> Cleanup {
     let mut clearance = Cleanup { found: 0, left: 1 };
     let clearing = async {
+        // A definition that starts itself and ends is never caught by cancels alone: first it may
+        // start nothing more. Each variant has been deployed once.
+        let undeploy = delete_request(&format!("/definitions/{name}/versions/1"));
+        send_all(address, vec![undeploy]).await;
         let mut empty = 0;
         // What one look finds gone may have started another at that moment.
         while empty < 2 {

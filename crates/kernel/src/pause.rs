@@ -1,11 +1,11 @@
-//! Threads that compute slow turns pause now and then.
+//! Threads that compute for long pause now and then.
 //!
 //! However low its priority, a thread keeps its core for some milliseconds against threads of
 //! another scheduling group, and those of the operating system are always in another one: the
 //! thread that passes a flush on to the disk waited for up to ten milliseconds behind a slow turn,
 //! and every commit with it. A core whose thread sleeps is given away at once. So a thread that
 //! computes for long sleeps for a moment each half millisecond; the computation passes such points
-//! itself (`meantime_core::pause_point`).
+//! itself ([`pause_point`]). Threads that read long lists do the same.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use meantime_core::pause_point;
 use crate::clock::Stopwatch;
 
 /// How long a thread computes between two pauses.
-pub(super) const RUN: Duration = Duration::from_micros(500);
+pub const RUN: Duration = Duration::from_micros(500);
 
 /// How long a pause lasts, at least.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -26,12 +26,13 @@ thread_local! {
 }
 
 /// Lets this thread pause.
-pub(super) fn install() {
+pub fn install() {
+    begin(RUN);
     pause_point::install(pause);
 }
 
 /// A computation begins on this thread; its first pause comes after so long.
-pub(super) fn begin(first: Duration) {
+pub fn begin(first: Duration) {
     RUNNING.set(Some((Stopwatch::start(), first)));
 }
 
@@ -42,5 +43,26 @@ fn pause() {
     {
         std::thread::sleep(PAUSE);
         begin(RUN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share that is left until the next pause.
+    fn allowed() -> Duration {
+        RUNNING.get().map(|(_, run)| run).expect("a computation runs")
+    }
+
+    #[test]
+    fn a_thread_pauses_when_it_has_computed_for_its_share_and_then_begins_anew() {
+        install();
+        begin(Duration::MAX);
+        pause_point::here();
+        assert_eq!(allowed(), Duration::MAX, "not yet");
+        begin(Duration::ZERO);
+        pause_point::here();
+        assert_eq!(allowed(), RUN, "it paused");
     }
 }
