@@ -24,7 +24,7 @@ const RUNNERS: [Runner; 4] = [
         command: &[
             "--release",
             "-p",
-            "meantime-expr",
+            "meantime-dataweave",
             "--example",
             "conformance",
             "--",

@@ -13,6 +13,7 @@ pub mod graph;
 pub mod id;
 pub mod json;
 pub mod limits;
+pub mod line_map;
 pub mod notation;
 pub mod pause_point;
 pub mod random;
@@ -34,6 +35,7 @@ pub use graph::{Edge, Graph, Node};
 pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
 pub use json::Json;
 pub use limits::Limits;
+pub use line_map::LineMap;
 pub use notation::{
     Cx, Notation, Outcome, ScopeView, Status, Turn, Verdict, View, Waiting, WaitingKind,
     unknown_scope,

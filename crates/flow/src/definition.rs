@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meantime_core::time::Zone;
 use meantime_core::{Compiled, Definition, Execution, Limits, RetryPolicy, Severity, Source};
-use meantime_expr::script::{Program, Workflow, compile_script};
+use meantime_script::{Program, Workflow, compile_script};
 
 use crate::front_matter::{Settings, settings};
 use crate::problem::Code;

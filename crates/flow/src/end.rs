@@ -1,7 +1,7 @@
 //! How an instance ends.
 
 use meantime_core::{Definition, Failure, Fault, Json, Outcome, Termination, Timestamp};
-use meantime_expr::script::Machine;
+use meantime_script::Machine;
 
 /// The workflow returned.
 pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {

@@ -3,7 +3,7 @@
 use meantime_core::{
     Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
 };
-use meantime_expr::script::{EffectKind, Machine, Settlement};
+use meantime_script::{EffectKind, Machine, Settlement};
 
 /// The effect that an event ends, and how; nothing for events that end none.
 pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(EffectKey, Settlement)> {

@@ -9,7 +9,7 @@
 
 use meantime_core::time::{Cron, Span, TimeError, Zone};
 use meantime_core::{Diagnostic, Limits, Position, Recurrence, RetryPolicy, Trigger};
-use meantime_expr::script::front_matter;
+use meantime_script::front_matter;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::EffectStartError;
+use meantime_script::EffectStartError;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{RetryOptions, UnparsedTime};

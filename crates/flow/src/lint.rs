@@ -2,7 +2,7 @@
 
 use meantime_core::time::Zone;
 use meantime_core::{Definition, Diagnostic, Timestamp};
-use meantime_expr::script::SourceTimerTime;
+use meantime_script::SourceTimerTime;
 
 use crate::definition::CompiledWorkflow;
 use crate::problem::Code;

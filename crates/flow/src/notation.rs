@@ -6,7 +6,7 @@ use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, EffectKey, Event, Fault, InstanceId, Json, Limits,
     Notation, Source, Start, State, Timestamp, Turn, View, Waiting, WaitingKind,
 };
-use meantime_expr::script::{
+use meantime_script::{
     EffectKind, EffectRequest, EffectStartError, FORMAT, Host, Machine, PendingAwaitable,
     StartedEffect,
 };

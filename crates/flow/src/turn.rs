@@ -6,7 +6,7 @@ use meantime_core::{
     Cx, Definition, Effect, Event, Fault, Json, Outcome, Start, State, Status, Turn, Verdict,
     unknown_scope,
 };
-use meantime_expr::script::{FORMAT, Machine, StopReason};
+use meantime_script::{FORMAT, Machine, StopReason};
 
 use crate::definition::CompiledWorkflow;
 use crate::end::{cancelled, finished, timed_out, uncaught};

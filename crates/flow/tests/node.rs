@@ -4,7 +4,7 @@
 //! is evaluated as `meantime eval --lang flow` does it.
 
 use meantime_core::{Limits, Severity, Timestamp};
-use meantime_expr::script::evaluate;
+use meantime_script::evaluate;
 
 /// One case per line: the expression, a tab, `=` and the value or `!` and the name of the error.
 const VECTORS: &str = include_str!("node/vectors.txt");

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use self::programs::program_text;
 
-#[path = "../../expr/tests/generate/programs.rs"]
+#[path = "../../script/tests/generate/programs.rs"]
 mod programs;
 
 const SCRIPTS: [&str; 8] = [

@@ -20,6 +20,13 @@ pub(crate) fn read_lines(file: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// The hostile expressions of a language, without the codes that they end with.
+pub(crate) fn read_hostile(language: &str) -> Vec<String> {
+    let lines = read_lines(&format!("crates/{language}/tests/budget/hostile.txt"));
+    let lines = lines.iter().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(' ').map(|(_, text)| text.to_owned())).collect()
+}
+
 fn fenced_blocks(text: &str, kind: &str) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), None::<String>);
     let mut is_wanted = false;

@@ -6,17 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use meantime_bpmn::Bpmn;
 use meantime_core::time::{Cron, Cycle, Span, Timestamp, Zone};
 use meantime_core::{Json, Limits};
-use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
-use meantime_expr::feel;
-use meantime_expr::script::{EmbeddedEnvironment, compile_embedded};
-use meantime_expr::value::json::{Layout, read, write};
-use meantime_expr::value::{Number, Pattern, Value};
+use meantime_dataweave::{EvalContext, EvalLimits, Script};
 use meantime_flow::Flow;
 use meantime_journey::JourneyNotation;
+use meantime_script::{EmbeddedEnvironment, compile_embedded};
+use meantime_value::json::{Layout, read, write};
+use meantime_value::{Number, Pattern, Value};
 
 use crate::case_random::CaseRandom;
 use crate::notation;
-use crate::seed_inputs::{self, read_fenced_blocks, read_lines};
+use crate::seed_inputs::{self, read_fenced_blocks, read_hostile, read_lines};
 
 /// Operations of one evaluation.
 const MAX_OPS: u64 = 200_000;
@@ -233,10 +232,7 @@ const DATAWEAVE_WORDS: &[&str] = &[
 ];
 
 fn dataweave_seeds() -> Vec<String> {
-    let mut seeds = read_lines("crates/expr/tests/budget/hostile.txt");
-    seeds.retain(|line| line.starts_with("dataweave"));
-    let mut seeds: Vec<String> =
-        seeds.iter().filter_map(|it| it.splitn(3, ' ').nth(2).map(str::to_owned)).collect();
+    let mut seeds = read_hostile("dataweave");
     seeds.extend(to_strings(&[
         "payload.items map ((it, i) -> {id: it.id, n: i}) filter $.n > 0",
         "{a: 1, (b: 2) if (true), \"c d\": [1, 2, 3][-1 to 0]}",
@@ -295,7 +291,7 @@ fn fuzz_format(text: &str, random: &mut CaseRandom) {
     let numbers = ["1234567.891", "-0.005", "0", "1e300", "-1e-300", "12"];
     let texts = ["1,234.5", "2026-01-31", "12:30", "(5.00)", "x"];
     let n = random.pick(&numbers).unwrap_or("0").parse::<Number>().unwrap_or(Number::ZERO);
-    let mut payload = meantime_expr::value::Object::default();
+    let mut payload = meantime_value::Object::default();
     payload.insert("n", Value::Number(n));
     payload.insert("t", random.pick(&texts).unwrap_or_default());
     payload.insert("d", "2026-01-31T10:00:00.123+02:00");
@@ -350,25 +346,23 @@ const FEEL_WORDS: &[&str] = &[
 ];
 
 fn feel_seeds() -> Vec<String> {
-    let mut seeds = read_lines("crates/expr/tests/feel/cases.txt");
-    seeds.extend(read_lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
-        line.strip_prefix("feel ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
-    }));
+    let mut seeds = read_lines("crates/feel/tests/feel/cases.txt");
+    seeds.extend(read_hostile("feel"));
     seeds
 }
 
 fn fuzz_feel(text: &str, _: &mut CaseRandom) {
     let text = text.split(" => ").next().unwrap_or(text);
-    let Ok(program) = feel::compile(text) else { return };
+    let Ok(program) = meantime_feel::compile(text) else { return };
     let value = read("{\"b\":[1,2,{\"c\":\"x\"}],\"t\":\"2026-01-01\"}").unwrap_or_default();
     let environment =
-        feel::Environment { now: Some(Timestamp::from_millis(0)), ops: MAX_OPS, seed: 1 };
+        meantime_feel::Environment { now: Some(Timestamp::from_millis(0)), ops: MAX_OPS, seed: 1 };
     let names = |name: &str| (name == "a").then(|| value.clone());
     let first = program.evaluate(&names, &environment);
     let second = program.evaluate(&names, &environment);
     assert_eq!(first.ops, second.ops, "the same costs the same");
     if let Ok(value) = first.value {
-        let _ = feel::to_json(&value).map(|it| write(&it, Layout::Compact, 1 << 20));
+        let _ = meantime_feel::to_json(&value).map(|it| write(&it, Layout::Compact, 1 << 20));
     }
 }
 
@@ -425,10 +419,8 @@ const SCRIPT_WORDS: &[&str] = &[
 ];
 
 fn script_seeds() -> Vec<String> {
-    let mut seeds = read_lines("crates/expr/tests/script/stringify.txt");
-    seeds.extend(read_lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
-        line.strip_prefix("script ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
-    }));
+    let mut seeds = read_lines("crates/script/tests/script/stringify.txt");
+    seeds.extend(read_hostile("script"));
     seeds.extend(to_strings(&[
         "let a = [3, 1, 2]; a.sort((x, y) => x - y); let {b, ...rest} = {b: 1, c: 2}; return [a, rest]",
         "try { null.x } catch (e) { return e.message } finally { n = 1 }",

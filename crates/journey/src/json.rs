@@ -4,8 +4,8 @@
 //! object when a value is put below it.
 
 use meantime_core::{Fault, Json};
-use meantime_expr::value::json::{Layout, WriteError, read, write};
-use meantime_expr::value::{Entry, Key, Object, Value};
+use meantime_value::json::{Layout, WriteError, read, write};
+use meantime_value::{Entry, Key, Object, Value};
 
 /// Bytes of a value that is shown in a message.
 const MAX_SHOWN_BYTES: usize = 200;

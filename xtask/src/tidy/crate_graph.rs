@@ -1,7 +1,7 @@
 //! Crates depend downwards only:
 //!
 //! ```text
-//! cli → server → {journey, bpmn, flow, store} → {expr, kernel} → core
+//! cli → server → {journey, bpmn, flow, store} → {dataweave, feel, script, kernel} → value → core
 //! ```
 //!
 //! The simulator may use everything and nothing but tests may use it. Developer commands depend on
@@ -13,23 +13,56 @@ use super::repo::{DependencyKind, Repo};
 /// What each crate may depend on, without the `meantime-` of the package names.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("core", &[]),
-    ("expr", &["core"]),
+    ("value", &["core"]),
+    // A crate per language: a notation is built with the languages that it has, and no others.
+    ("dataweave", &["core", "value"]),
+    ("feel", &["core", "value"]),
+    ("script", &["core"]),
     ("kernel", &["core"]),
-    ("journey", &["core", "expr"]),
-    ("bpmn", &["core", "expr"]),
-    ("flow", &["core", "expr"]),
+    ("journey", &["core", "value", "dataweave"]),
+    ("bpmn", &["core", "value", "dataweave", "feel", "script"]),
+    ("flow", &["core", "script"]),
     ("store", &["core", "kernel"]),
-    ("server", &["core", "expr", "kernel", "journey", "bpmn", "flow", "store"]),
+    ("server", &["core", "kernel", "journey", "bpmn", "flow", "store"]),
     // Below the server the binary may name what it puts together.
-    ("cli", &["server", "store", "kernel", "journey", "bpmn", "flow", "expr", "core"]),
+    (
+        "cli",
+        &[
+            "server",
+            "store",
+            "kernel",
+            "journey",
+            "bpmn",
+            "flow",
+            "dataweave",
+            "feel",
+            "script",
+            "value",
+            "core",
+        ],
+    ),
     // Under SQLite, for the simulator alone; it knows nothing of the engine.
     ("disk", &[]),
     (
         "sim",
-        &["disk", "core", "expr", "kernel", "journey", "bpmn", "flow", "store", "server", "cli"],
+        &[
+            "disk",
+            "core",
+            "value",
+            "dataweave",
+            "feel",
+            "script",
+            "kernel",
+            "journey",
+            "bpmn",
+            "flow",
+            "store",
+            "server",
+            "cli",
+        ],
     ),
     // Never shipped: gives generated input to the pure crates.
-    ("fuzz", &["core", "expr", "journey", "bpmn", "flow"]),
+    ("fuzz", &["core", "value", "dataweave", "feel", "script", "journey", "bpmn", "flow"]),
     ("xtask", &[]),
 ];
 
@@ -53,8 +86,8 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
             if !allowed.contains(&to) && !for_tests {
                 let message = format!(
                     "`{from}` must not depend on `{to}`: dependencies go downwards only (cli → \
-                     server → notations and store → expr and kernel → core); move the shared \
-                     part down"
+                     server → notations and store → languages and kernel → value → core); \
+                     move the shared part down"
                 );
                 problems.push(Problem::new(&package.name, message));
             }
@@ -82,6 +115,16 @@ mod tests {
         assert!(!allowed("meantime-core", DependencyKind::Build, "meantime-kernel"));
         assert!(!allowed("meantime-journey", DependencyKind::Normal, "meantime-bpmn"));
         assert!(!allowed("meantime-flow", DependencyKind::Normal, "meantime-kernel"));
+    }
+
+    #[test]
+    fn a_flow_is_built_without_the_other_languages() {
+        assert!(allowed("meantime-flow", DependencyKind::Normal, "meantime-script"));
+        for language in ["meantime-dataweave", "meantime-feel", "meantime-value"] {
+            assert!(!allowed("meantime-flow", DependencyKind::Normal, language));
+            assert!(!allowed("meantime-script", DependencyKind::Normal, language));
+        }
+        assert!(!allowed("meantime-feel", DependencyKind::Normal, "meantime-dataweave"));
     }
 
     #[test]

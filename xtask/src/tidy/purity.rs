@@ -9,8 +9,16 @@ use super::Problem;
 use super::repo::{DependencyKind, Repo};
 
 /// Crates that may only compute. Those that do not exist yet are held to it from their first day.
-const PURE_CRATES: &[&str] =
-    &["meantime-core", "meantime-expr", "meantime-journey", "meantime-bpmn", "meantime-flow"];
+const PURE_CRATES: &[&str] = &[
+    "meantime-core",
+    "meantime-value",
+    "meantime-dataweave",
+    "meantime-feel",
+    "meantime-script",
+    "meantime-journey",
+    "meantime-bpmn",
+    "meantime-flow",
+];
 
 /// Packages that wait, store, talk, tell the time or throw dice.
 const IMPURE_PACKAGES: &[&str] = &[

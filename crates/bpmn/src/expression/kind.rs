@@ -13,11 +13,11 @@ pub(crate) enum Expression {
     Variable(String),
     /// The business key of the instance.
     BusinessKey,
-    Feel(Arc<meantime_expr::feel::Program>),
+    Feel(Arc<meantime_feel::Program>),
     /// The flow language, with the text it was written as.
-    Flow(Arc<meantime_expr::script::Embedded>, Arc<str>),
+    Flow(Arc<meantime_script::Embedded>, Arc<str>),
     /// `DataWeave`, with the text it was written as.
-    DataWeave(Arc<meantime_expr::dataweave::Script>, Arc<str>),
+    DataWeave(Arc<meantime_dataweave::Script>, Arc<str>),
     /// Parts that are put together to one text.
     Concatenated(Vec<Expression>),
     List(Vec<Expression>),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use meantime_core::{Diagnostic, Json, Severity};
-use meantime_expr::dataweave::Script;
-use meantime_expr::script::compile_embedded;
+use meantime_dataweave::Script;
+use meantime_script::compile_embedded;
 
 use super::juel::translate;
 use super::template::{TemplatePart, template_parts};
@@ -47,7 +47,7 @@ impl Expression {
         match language {
             Language::Feel => {
                 let text = text.trim().trim_start_matches('=').trim();
-                match meantime_expr::feel::compile(text) {
+                match meantime_feel::compile(text) {
                     Ok(program) => Ok(Self::Feel(Arc::new(program))),
                     Err(problem) => Err(InvalidExpression {
                         message: problem.to_string(),

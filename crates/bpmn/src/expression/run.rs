@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use meantime_core::{Failure, Json, Limits, Timestamp};
-use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
-use meantime_expr::feel;
-use meantime_expr::script::{Embedded, EmbeddedEnvironment, EmbeddedResult};
-use meantime_expr::value::Value;
-use meantime_expr::value::json::{self, Layout};
+use meantime_dataweave::{EvalContext, EvalLimits, Script};
+use meantime_script::{Embedded, EmbeddedEnvironment, EmbeddedResult};
+use meantime_value::Value;
+use meantime_value::json::{self, Layout};
 
 use super::Expression;
 use crate::incident_code::IncidentCode;
@@ -169,7 +168,7 @@ impl Expression {
 }
 
 fn run_feel(
-    program: &feel::Program,
+    program: &meantime_feel::Program,
     scope: &dyn VariableScope,
     environment: &Environment<'_>,
     notes: &mut EvaluationUsage,
@@ -187,7 +186,7 @@ fn run_feel(
         read.borrow_mut().entry(name.to_owned()).or_insert_with(parsed).clone()
     };
     let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
-    let limits = feel::Environment { now: environment.now, ops, seed: environment.seed };
+    let limits = meantime_feel::Environment { now: environment.now, ops, seed: environment.seed };
     let evaluated = program.evaluate(&names, &limits);
     notes.ops += evaluated.ops;
     if let Some(failure) = unread.take() {
@@ -261,7 +260,7 @@ fn display_text(value: &Json) -> String {
 /// A value as a document.
 fn to_document(value: &Value, source: &dyn std::fmt::Display) -> Result<Json, Failure> {
     let failed = |text: String| IncidentCode::NotJson.failure(format!("`{source}`: {text}"));
-    let value = feel::to_json(value).map_err(|error| failed(error.to_string()))?;
+    let value = meantime_feel::to_json(value).map_err(|error| failed(error.to_string()))?;
     let text = json::write(&value, Layout::Compact, MAX_VALUE_BYTES)
         .map_err(|error| failed(error.to_string()))?;
     Json::parse(&text).map_err(|error| failed(error.to_string()))

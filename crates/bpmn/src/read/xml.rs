@@ -1,7 +1,6 @@
 //! Parses XML within limits: no document types, no entity expansion, bounded nesting.
 
-use meantime_core::{Limits, Position};
-use meantime_expr::LineMap;
+use meantime_core::{Limits, LineMap, Position};
 use roxmltree::{Document, ParsingOptions};
 
 use crate::problem::{Code, Problems};

@@ -5,12 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use meantime_core::{Diagnostic, Json, Limits, Severity};
-use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
-use meantime_expr::feel;
-use meantime_expr::script;
-use meantime_expr::value::json;
+use meantime_dataweave::{EvalContext, EvalLimits, Script};
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::random::{Entropy, SystemEntropy};
+use meantime_value::json;
 
 use crate::show;
 
@@ -75,7 +73,7 @@ fn eval_flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
         inputs.push(((*name).to_owned(), value));
     }
     let (now, seed) = (SystemClock.now().engine, SystemEntropy::default().next());
-    let evaluation = script::evaluate(source, &inputs, now, seed, &Limits::default());
+    let evaluation = meantime_script::evaluate(source, &inputs, now, seed, &Limits::default());
     evaluation.diagnostics.iter().for_each(print_diagnostic);
     Ok(match evaluation.result {
         Some(Ok(json)) => {
@@ -125,7 +123,7 @@ fn eval_feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
         let value = json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?;
         values.insert(*name, value);
     }
-    let program = match feel::compile(source.trim().trim_start_matches('=').trim()) {
+    let program = match meantime_feel::compile(source.trim().trim_start_matches('=').trim()) {
         Ok(program) => program,
         Err(problem) => {
             show::print_error(&format!("error: {problem}"));
@@ -138,14 +136,14 @@ fn eval_feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let variable = |name: &str| values.get(name).cloned();
     let now = SystemClock.now().engine;
     let seed = now.as_millis().unsigned_abs();
-    let environment = feel::Environment { now: Some(now), ops: FEEL_OPS_LIMIT, seed };
+    let environment = meantime_feel::Environment { now: Some(now), ops: FEEL_OPS_LIMIT, seed };
     let evaluated = program.evaluate(&variable, &environment);
     // FEEL turns errors into null; the first such error is shown even when the result is not null.
     if let Some(reason) = evaluated.reason {
         show::print_error(&format!("note: {reason}"));
     }
     let text = evaluated.value.map_err(|error| error.to_string()).and_then(|value| {
-        let plain = feel::to_json(&value).map_err(|error| error.to_string())?;
+        let plain = meantime_feel::to_json(&value).map_err(|error| error.to_string())?;
         json::write(&plain, json::Layout::Compact, usize::MAX).map_err(|error| error.to_string())
     });
     Ok(match text {

@@ -1,7 +1,7 @@
 //! `Workflow.run`: a child of any notation.
 
 use meantime_core::{ChildSpec, Effect, ParentClose};
-use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
+use meantime_script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{name, options};

@@ -1,7 +1,7 @@
 //! Options of library functions.
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::EffectStartError;
+use meantime_script::EffectStartError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -1,7 +1,7 @@
 //! `Signal.next`: a wait for a signal, with a second timer if it has a timeout.
 
 use meantime_core::{Channel, Effect};
-use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
+use meantime_script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{name, options};

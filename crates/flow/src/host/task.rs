@@ -1,7 +1,7 @@
 //! `Task.run`, `Http.request`, and the delays.
 
 use meantime_core::{Effect, Json, TaskKind, TaskSpec};
-use meantime_expr::script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
+use meantime_script::{EffectKind, EffectRequest, EffectStartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{RetryOptions, name, options};

@@ -2,7 +2,7 @@
 
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
-use meantime_expr::script::EffectStartError;
+use meantime_script::EffectStartError;
 use serde::Deserialize;
 
 /// A time argument of a script, not parsed yet.

@@ -4,7 +4,7 @@ use meantime_core::{
     Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, SplitMix64, Timestamp,
     instance_seed,
 };
-use meantime_expr::script::{
+use meantime_script::{
     EffectKind, EffectRequest, EffectStartError, Host, Operation, StartedEffect,
 };
 

@@ -2,9 +2,9 @@
 //! that knows the expression language.
 
 use meantime_core::{Position, Severity, Timestamp};
-use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
-use meantime_expr::value::Value;
-use meantime_expr::value::json::{Layout, read, write};
+use meantime_dataweave::{EvalContext, EvalLimits, Script};
+use meantime_value::Value;
+use meantime_value::json::{Layout, read, write};
 
 use crate::code::Code;
 use crate::report::Report;

@@ -1,6 +1,6 @@
 //! Text with placeholders: `${context.a.b}` and `${platform.config.x}`.
 
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 /// Bytes of a text that is filled in.
 const MAX_FILLED_BYTES: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Contexts: what frames read and write (JP1 to JP2, JR1, JR3).
 
 use meantime_core::Fault;
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::overlay::{ContextChange, difference};
 use super::run::{Run, state_mismatch};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use meantime_core::{Fault, instance_seed};
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use super::data::PAYLOAD_FIELD;
 use super::run::Run;

@@ -4,7 +4,7 @@ use meantime_core::{
     Effect, EffectKey, Event, Failure, Fault, IncidentId, Json, Outcome, Termination, Verdict,
     unknown_scope,
 };
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use super::run::{Run, state_mismatch};
 use super::saved::{FrameId, ROOT_FRAME, WaitState};

@@ -3,7 +3,7 @@
 use meantime_core::{
     ChildSpec, Effect, EffectKey, Failure, Fault, Json, Outcome, ParentClose, Status,
 };
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::run::{Run, root_state};
 use super::saved::{PendingOutcome, ROOT_FRAME, RunRole};

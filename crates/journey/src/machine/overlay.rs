@@ -4,7 +4,7 @@
 //! as removed. The difference between two objects is recursive; lists and scalars are whole.
 
 use meantime_core::{Fault, Json};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 use minicbor::{Decode, Encode};
 
 use crate::json;

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use meantime_core::{Cx, Effect, EffectKey, Fault, Json, Status, Termination, Turn, Verdict};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::saved::{Frame, FrameData, FrameId, ROOT_FRAME, SavedRun, ScopeName, WaitState};
 use super::transition::{ScopeEnd, Transition};

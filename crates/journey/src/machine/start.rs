@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{
     Attribute, Cx, Effect, Fault, Json, Start, StartCause, Status, Timestamp, Turn, Verdict,
 };
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use super::run::Run;
 use super::saved::{FrameData, ROOT_FRAME, RunRole, SavedRun, ScopeName};

@@ -1,12 +1,12 @@
 //! Overlays: what a branch sees, and what others see of it.
 
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::overlay::{ContextChange, Overlay, difference};
 use crate::json;
 
 fn value(text: &str) -> Value {
-    meantime_expr::value::json::read(text).expect("JSON")
+    meantime_value::json::read(text).expect("JSON")
 }
 
 fn path(text: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The transition that a state returns: next state, wait, end or error.
 
 use meantime_core::{Failure, Json, Position, Termination};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::saved::WaitState;
 use crate::code::Code;

@@ -1,6 +1,6 @@
 //! Small blocks of `spec`.
 
-use meantime_expr::value::Pattern;
+use meantime_value::Pattern;
 
 use super::fields::MappingReader;
 use super::reader::{Reader, is_identifier};

@@ -1,7 +1,7 @@
 //! Answers of a `kind: Api`: the output, or the error in the definition's own envelope.
 
 use meantime_core::{Definition, Fault, Json, Outcome, Termination, Timestamp};
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use super::instance::journey;
 use crate::definition::{

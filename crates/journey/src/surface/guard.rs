@@ -1,7 +1,7 @@
 //! `access.read.guardRef`: a subjourney that decides whether a caller may read.
 
 use meantime_core::{Definition, Outcome, Start, StartCause};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::instance::{Instance, journey};
 use crate::json;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use meantime_core::Json;
-use meantime_expr::value::json;
+use meantime_value::json;
 
 use super::compile;
 use super::evaluate::Evaluation;

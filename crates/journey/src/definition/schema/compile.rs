@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meantime_expr::value::json::read;
-use meantime_expr::value::{Number, Pattern, Value};
+use meantime_value::json::read;
+use meantime_value::{Number, Pattern, Value};
 use serde_json::{Map, Value as Json};
 
 use super::format::Format;

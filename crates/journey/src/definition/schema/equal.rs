@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::evaluate::{Budget, BudgetExceeded};
 

@@ -1,7 +1,7 @@
 //! The evaluator: values go in, mismatches come out, and every step is counted.
 
 use meantime_core::pause_point;
-use meantime_expr::value::{MatchTooCostly, Number, Object, Pattern, Value};
+use meantime_value::{MatchTooCostly, Number, Object, Pattern, Value};
 
 use super::check::{MAX_MISMATCHES, MAX_OPS, Mismatch};
 use super::equal::{all_differ, is_same};

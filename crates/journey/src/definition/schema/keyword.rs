@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_expr::value::{Number, Pattern, Value};
+use meantime_value::{Number, Pattern, Value};
 
 use super::format::Format;
 

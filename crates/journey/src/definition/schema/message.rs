@@ -1,7 +1,7 @@
 //! Messages about values: short, whatever the size of the value.
 
-use meantime_expr::value::Value;
-use meantime_expr::value::json::{Layout, write};
+use meantime_value::Value;
+use meantime_value::json::{Layout, write};
 
 /// Bytes of a value that are shown whole.
 const MAX_SHOWN: usize = 200;

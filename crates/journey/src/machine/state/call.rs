@@ -2,7 +2,7 @@
 //! context.
 
 use meantime_core::{Effect, Failure, Fault, Json, Termination};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use crate::definition::{FailureHandling, Mismatch, ResultKind, Schema, StateBody, SubjourneyCall};
 use crate::json;

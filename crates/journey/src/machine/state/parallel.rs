@@ -2,7 +2,7 @@
 //! (JP1 to JP6, JR2).
 
 use meantime_core::{Failure, Fault, Termination};
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use super::call::error_of;
 use crate::definition::{Binding, JoinErrorPolicy, JoinStrategy, Parallel, State, StateBody};

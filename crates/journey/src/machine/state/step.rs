@@ -1,7 +1,7 @@
 //! `wait` and `webhook`: wait for a submission or the timeout.
 
 use meantime_core::{Effect, Fault, Json, Verdict};
-use meantime_expr::value::Object;
+use meantime_value::Object;
 
 use crate::definition::{Mismatch, State, StateBody, Step};
 use crate::json;

@@ -1,7 +1,7 @@
 //! `transform`: computes a value and puts it somewhere.
 
 use meantime_core::{Attribute, Effect, Fault};
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use crate::definition::{Destination, Expression, State, Transform};
 use crate::json;

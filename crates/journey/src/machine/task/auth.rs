@@ -5,7 +5,7 @@
 //! missing or bad is data for the journey; an engine that is not set up for the check is an error.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::result::is_ok;
 use crate::definition::{AuthCheck, State};

@@ -1,7 +1,7 @@
 //! `cache:v1`: one logical cache per deployment, kept by the engine.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use crate::definition::{Cache, Expression, State};
 use crate::json;

@@ -1,7 +1,7 @@
 //! `httpCall:v1`: a task of the engine. Any response or failure continues the run.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use super::result::{http_result, is_ok};
 use crate::definition::{Binding, BodyPart, HttpBody, HttpCall, RetryOn, State, Template};

@@ -2,7 +2,7 @@
 //! never ends the run.
 
 use meantime_core::{Effect, Failure, Fault, Json, TaskCause, TaskOutcome};
-use meantime_expr::value::{Object, Value};
+use meantime_value::{Object, Value};
 
 use crate::definition::{StateBody, Task};
 use crate::json;

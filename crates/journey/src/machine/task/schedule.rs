@@ -5,7 +5,7 @@ use meantime_core::{
     Answer, CatchUp, Effect, EffectKey, Failure, Fault, Overlap, ScheduleInput, ScheduleSpec,
     Timestamp,
 };
-use meantime_expr::value::Value;
+use meantime_value::Value;
 
 use crate::definition::{MaxRuns, Schedule, TimeSource};
 use crate::json;

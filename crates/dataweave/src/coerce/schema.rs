@@ -1,0 +1,23 @@
+//! How to convert.
+
+use meantime_value::{Object, Text, Value};
+
+/// How to convert: `{format: "…", locale: "…"}`.
+#[derive(Debug, Default)]
+pub(crate) struct Schema<'s> {
+    metadata: Option<&'s Object>,
+}
+
+impl<'s> Schema<'s> {
+    pub(super) fn new(metadata: &'s Object) -> Self {
+        Self { metadata: Some(metadata) }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<Text> {
+        match self.metadata?.get(name)?.bare() {
+            Value::Text(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string().into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A compiled expression, and how it is evaluated.
+
+use meantime_core::Timestamp;
+use meantime_value::Value;
+
+use super::eval::Evaluator;
+use super::problem::{EvaluationError, SyntaxError};
+use super::syntax::{Expr, parse};
+
+/// A compiled FEEL expression.
+#[derive(Debug)]
+pub struct Program {
+    source: String,
+    root: Expr,
+}
+
+/// What an evaluation may know and use besides its variables.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment {
+    /// The one instant there is; without it `now()` and `today()` are null.
+    pub now: Option<Timestamp>,
+    /// Operations it may use.
+    pub ops: u64,
+    /// What random numbers are made from.
+    pub seed: u64,
+}
+
+/// The result of an evaluation, and what it used.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The value.
+    pub value: Result<Value, EvaluationError>,
+    /// Operations used.
+    pub ops: u64,
+    /// The first reason for a null on the way, such as a variable that is not there.
+    pub reason: Option<String>,
+}
+
+/// Compiles an expression.
+pub fn compile(source: &str) -> Result<Program, SyntaxError> {
+    Ok(Program { root: parse(source)?, source: source.to_owned() })
+}
+
+impl Program {
+    /// The text it was made from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Evaluates with variables by name.
+    pub fn evaluate(
+        &self,
+        variables: &dyn Fn(&str) -> Option<Value>,
+        environment: &Environment,
+    ) -> Evaluation {
+        let mut evaluator = Evaluator::new(variables, environment);
+        let mut value = evaluator.evaluate(&self.root);
+        // Whoever takes the value copies or writes all of it.
+        if let Ok(found) = &value
+            && let Err(error) = evaluator.charge_passed_value(found)
+        {
+            value = Err(error);
+        }
+        Evaluation { value, ops: evaluator.ops(), reason: evaluator.into_null_reason() }
+    }
+}

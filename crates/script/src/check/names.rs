@@ -1,0 +1,389 @@
+//! What every name means: declares, in the order in which scopes see each other.
+//!
+//! Functions are looked at after the code around them, so that a name which the code around
+//! declares by assignment, even further down, is known inside.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::awaits::check_awaits;
+use super::call::check_calls;
+use super::jump::check_jumps;
+use super::scope::{Analysis, Decl, DeclKind, FunctionId, NameUse, Scope, ScopeId};
+use super::similar::resembles;
+use crate::ast::{
+    Block, Body, Catch, Expr, ExprKind, File, ForBinding, Function, Ident, Pattern, PatternKind,
+    Stmt, StmtKind, Visitor, walk_expr, walk_stmt,
+};
+use crate::problem::{Code, Problems};
+use crate::span::Span;
+
+/// The names of the input in a bare script.
+pub(crate) const INPUT_NAMES: [&str; 2] = ["inputs", "Inputs"];
+
+/// Above so many declarations no name is compared with all others.
+const MAX_COMPARED_NAMES: usize = 1_000;
+
+/// Checks a file and finds out what its names mean.
+pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
+    check_form(file, problems);
+    let mut names = Names {
+        problems,
+        analysis: Analysis::default(),
+        scopes: Vec::new(),
+        functions: Vec::new(),
+        queue: VecDeque::new(),
+        scope: 0,
+        late: Vec::new(),
+        lost: &file.lost,
+    };
+    names.file(file);
+    let Names { mut analysis, problems, .. } = names;
+    check_unused(&analysis, problems);
+    check_jumps(file, problems);
+    check_awaits(file, &analysis, problems);
+    analysis.timers = check_calls(file, &analysis, problems);
+    analysis
+}
+
+/// A file with workflows holds nothing else that runs.
+fn check_form(file: &File, problems: &mut Problems) {
+    if file.workflows.is_empty() {
+        return;
+    }
+    for statement in &file.statements {
+        let declares = matches!(
+            statement.kind,
+            StmtKind::Declare { .. } | StmtKind::Function(_) | StmtKind::Empty
+        );
+        if !declares {
+            let message = "beside workflows a file holds only functions and constants";
+            let help = "move the statement into a workflow";
+            problems.add_with_help(Code::Form, statement.span, message, help);
+        }
+    }
+    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+    for workflow in &file.workflows {
+        let name = &workflow.name;
+        if seen.insert(&name.name, name.span).is_some() {
+            let message = format!("the workflow `{}` is declared twice", name.name);
+            problems.add(Code::Duplicate, name.span, message);
+        }
+        let params = &workflow.function.params;
+        if params.len() > 1 || workflow.function.rest.is_some() {
+            let message = "a workflow takes one input";
+            let help = "take it apart: workflow name({ first, second }) { … }";
+            problems.add_with_help(Code::Form, name.span, message, help);
+        }
+    }
+}
+
+pub(super) struct Names<'p, 'a> {
+    pub(super) problems: &'p mut Problems,
+    pub(super) analysis: Analysis,
+    pub(super) scopes: Vec<Scope>,
+    pub(super) functions: Vec<FunctionNode>,
+    queue: VecDeque<(&'a Function, ScopeId, FunctionId)>,
+    pub(super) scope: ScopeId,
+    /// Reads that found nothing yet; an assignment further down may still declare the name.
+    pub(super) late: Vec<(Ident, ScopeId)>,
+    /// Names whose declarations could not be read.
+    pub(super) lost: &'a BTreeSet<Arc<str>>,
+}
+
+/// A function, its position, and the function around it.
+pub(super) struct FunctionNode {
+    pub(super) at: u32,
+    pub(super) parent: Option<FunctionId>,
+    /// The scope of its parameters and of what it declares by assignment.
+    pub(super) scope: ScopeId,
+}
+
+impl<'a> Names<'_, 'a> {
+    fn file(&mut self, file: &'a File) {
+        self.functions.push(FunctionNode { at: u32::MAX, parent: None, scope: 0 });
+        self.scopes.push(Scope { parent: None, function: 0, names: BTreeMap::new() });
+        if file.workflows.is_empty() {
+            self.declare_inputs();
+        }
+        self.hoist(&file.statements);
+        for statement in &file.statements {
+            self.stmt(statement);
+        }
+        for workflow in &file.workflows {
+            self.enqueue(&workflow.function);
+        }
+        self.resolve_late_names();
+        while let Some((function, scope, id)) = self.queue.pop_front() {
+            self.function_body(function, scope, id);
+            self.resolve_late_names();
+        }
+        self.join_inputs();
+    }
+
+    /// Both names live in one position, so both outlive their block when one does.
+    fn join_inputs(&mut self) {
+        let is_input = |decl: &&mut Decl| decl.span.start == u32::MAX;
+        let captured = self.analysis.decls.iter_mut().filter(is_input).any(|it| it.captured);
+        for decl in self.analysis.decls.iter_mut().filter(is_input) {
+            decl.captured = captured;
+        }
+    }
+
+    /// `inputs` and `Inputs` are two names of one parameter.
+    fn declare_inputs(&mut self) {
+        for name in INPUT_NAMES {
+            let ident = Ident { name: name.into(), span: Span::new(u32::MAX, u32::MAX) };
+            self.declare(&ident, DeclKind::Param, 0);
+        }
+    }
+
+    fn enqueue(&mut self, function: &'a Function) {
+        let id = self.functions.len();
+        let parent = self.scopes.get(self.scope).map(|scope| scope.function);
+        self.functions.push(FunctionNode { at: function.span.start, parent, scope: 0 });
+        self.analysis.captures.insert(function.span.start, BTreeSet::new());
+        self.queue.push_back((function, self.scope, id));
+    }
+
+    fn function_body(&mut self, function: &'a Function, outside: ScopeId, id: FunctionId) {
+        let scope = self.scopes.len();
+        self.scopes.push(Scope { parent: Some(outside), function: id, names: BTreeMap::new() });
+        if let Some(node) = self.functions.get_mut(id) {
+            node.scope = scope;
+        }
+        self.scope = scope;
+        let params = function.params.iter().map(|param| &param.pattern);
+        for pattern in params.chain(&function.rest) {
+            let ready_at = pattern.span.start;
+            pattern.each_name(&mut |name| self.declare(name, DeclKind::Param, ready_at));
+        }
+        for param in &function.params {
+            self.pattern_values(&param.pattern);
+            if let Some(default) = &param.default {
+                self.expr(default);
+            }
+        }
+        match &function.body {
+            Body::Block(block) => {
+                self.hoist(&block.statements);
+                for statement in &block.statements {
+                    self.stmt(statement);
+                }
+            }
+            Body::Expr(expr) => self.expr(expr),
+        }
+    }
+
+    /// Declares what the statements of a block declare, before any of them is looked at.
+    fn hoist(&mut self, statements: &'a [Stmt]) {
+        for statement in statements {
+            match &statement.kind {
+                StmtKind::Declare { constant, declarators } => {
+                    let kind = if *constant { DeclKind::Const } else { DeclKind::Let };
+                    for declarator in declarators {
+                        let pattern = &declarator.pattern;
+                        let init = declarator.init.as_ref();
+                        let ready_at = init.map_or(pattern.span.start, |init| init.span.end);
+                        pattern.each_name(&mut |name| self.declare(name, kind, ready_at));
+                        self.record_arity(pattern, init, *constant);
+                    }
+                }
+                StmtKind::Function(function) => {
+                    if let Some(name) = &function.name {
+                        self.declare(name, DeclKind::Function, 0);
+                        self.set_arity(name, function);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A constant that is a function keeps its parameters for good.
+    fn record_arity(&mut self, pattern: &Pattern, init: Option<&'a Expr>, constant: bool) {
+        if let (true, PatternKind::Name(name), Some(ExprKind::Function(function))) =
+            (constant, &pattern.kind, init.map(|init| &init.kind))
+        {
+            self.set_arity(name, function);
+        }
+    }
+
+    fn set_arity(&mut self, name: &Ident, function: &Function) {
+        let needed = function.params.iter().take_while(|param| param.default.is_none()).count();
+        let most = function.rest.is_none().then_some(function.params.len());
+        let decl = self.analysis.decl(name.span);
+        if let Some(decl) = decl.and_then(|id| self.analysis.decls.get_mut(id)) {
+            decl.arity = Some((needed, most));
+        }
+    }
+
+    pub(super) fn declare(&mut self, name: &Ident, kind: DeclKind, ready_at: u32) {
+        let Some(scope) = self.scopes.get_mut(self.scope) else { return };
+        let id = self.analysis.decls.len();
+        if scope.names.contains_key(&name.name) {
+            let what = if kind == DeclKind::Param { "the parameter " } else { "" };
+            let message = format!("{what}`{}` is declared twice in this scope", name.name);
+            self.problems.add(Code::Duplicate, name.span, message);
+        }
+        scope.names.insert(name.name.clone(), id);
+        let (function, span) = (scope.function, name.span);
+        self.analysis.decls.push(Decl {
+            name: name.name.clone(),
+            kind,
+            span,
+            function,
+            ready_at,
+            captured: false,
+            read: false,
+            arity: None,
+        });
+        self.analysis.uses.insert(span.start, NameUse::Decl(id));
+    }
+
+    /// Runs with a scope of its own.
+    fn inside(&mut self, run: impl FnOnce(&mut Self)) {
+        let outside = self.scope;
+        let function = self.scopes.get(outside).map_or(0, |scope| scope.function);
+        self.scope = self.scopes.len();
+        self.scopes.push(Scope { parent: Some(outside), function, names: BTreeMap::new() });
+        run(self);
+        self.scope = outside;
+    }
+
+    /// Computed keys and defaults of a pattern that declares.
+    fn pattern_values(&mut self, pattern: &'a Pattern) {
+        crate::ast::walk_pattern(&mut Declared(self), pattern);
+    }
+
+    fn for_each(&mut self, binding: &'a ForBinding, subject: &'a Expr, body: &'a Stmt) {
+        self.expr(subject);
+        self.inside(|it| {
+            match binding.declares {
+                Some(constant) => {
+                    let kind = if constant { DeclKind::Const } else { DeclKind::Let };
+                    binding.pattern.each_name(&mut |name| it.declare(name, kind, 0));
+                    it.pattern_values(&binding.pattern);
+                }
+                None => it.pattern(&binding.pattern),
+            }
+            it.stmt(body);
+        });
+    }
+
+    fn catch(&mut self, catch: &'a Catch) {
+        self.inside(|it| {
+            if let Some(param) = &catch.param {
+                param.each_name(&mut |name| it.declare(name, DeclKind::Caught, 0));
+                it.pattern_values(param);
+            }
+            it.block(&catch.body);
+        });
+    }
+}
+
+impl<'a> Visitor<'a> for Names<'_, 'a> {
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        match &stmt.kind {
+            StmtKind::Declare { declarators, .. } => {
+                for declarator in declarators {
+                    if let Some(init) = &declarator.init {
+                        self.expr(init);
+                    }
+                    self.pattern_values(&declarator.pattern);
+                }
+            }
+            StmtKind::For { init, .. } => self.inside(|it| {
+                it.hoist(init.as_deref().map(std::slice::from_ref).unwrap_or_default());
+                walk_stmt(it, stmt);
+            }),
+            StmtKind::ForEach { binding, subject, body, .. } => {
+                self.for_each(binding, subject, body);
+            }
+            StmtKind::Switch { subject, cases } => {
+                self.expr(subject);
+                self.inside(|it| {
+                    for case in cases {
+                        it.hoist(&case.body);
+                    }
+                    for case in cases {
+                        if let Some(test) = &case.test {
+                            it.expr(test);
+                        }
+                        for statement in &case.body {
+                            it.stmt(statement);
+                        }
+                    }
+                });
+            }
+            StmtKind::Try { block, catch, finally } => {
+                self.block(block);
+                if let Some(catch) = catch {
+                    self.catch(catch);
+                }
+                if let Some(finally) = finally {
+                    self.block(finally);
+                }
+            }
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        self.inside(|it| {
+            it.hoist(&block.statements);
+            for statement in &block.statements {
+                it.stmt(statement);
+            }
+        });
+    }
+
+    fn function(&mut self, function: &'a Function) {
+        self.enqueue(function);
+    }
+
+    fn expr(&mut self, expr: &'a Expr) {
+        self.resolve_names_of(expr);
+        walk_expr(self, expr);
+    }
+
+    /// A pattern that is met here assigns; those that declare do not come here.
+    fn pattern(&mut self, pattern: &'a Pattern) {
+        if let PatternKind::Name(name) = &pattern.kind {
+            self.assign(name);
+        }
+        crate::ast::walk_pattern(self, pattern);
+    }
+}
+
+/// Walks over a declaring pattern: its names are declared already.
+struct Declared<'n, 'p, 'a>(&'n mut Names<'p, 'a>);
+
+impl<'a> Visitor<'a> for Declared<'_, '_, 'a> {
+    fn expr(&mut self, expr: &'a Expr) {
+        self.0.expr(expr);
+    }
+}
+
+/// Warns of variables that are never read, and of new names that look like typing errors.
+fn check_unused(analysis: &Analysis, problems: &mut Problems) {
+    for decl in &analysis.decls {
+        let counts = !matches!(decl.kind, DeclKind::Param | DeclKind::Caught);
+        if counts && !decl.read && !decl.name.starts_with('_') {
+            let message = format!("`{}` is never used", decl.name);
+            let help = "remove it, or begin its name with `_`";
+            problems.add_with_help(Code::Unused, decl.span, message, help);
+        }
+        // Guessing compares names with names; a file with thousands of them needs no guesses.
+        let few = analysis.decls.len() <= MAX_COMPARED_NAMES;
+        if decl.kind == DeclKind::Implicit && few {
+            let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));
+            if let Some(other) = other {
+                let message = format!("`{}` is a new variable here", decl.name);
+                let help =
+                    format!("did you mean `{}`? Otherwise declare it with `let`", other.name);
+                problems.add_with_help(Code::SimilarName, decl.span, message, help);
+            }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The operations of the machine.
+
+use crate::library::Builtin;
+
+/// One operation. Jumps name positions in the same function; `slot` is a local variable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Op {
+    Undefined,
+    Null,
+    Bool(bool),
+    Int(i32),
+    Const(u32),
+
+    Load(u32),
+    Store(u32),
+    /// The variable becomes a new shared cell, empty or with its present value.
+    NewCell(u32),
+    BoxCell(u32),
+    /// A new cell with the value of the old one: the next round of a loop.
+    RenewCell(u32),
+    LoadCell(u32),
+    StoreCell(u32),
+    /// Variables of surrounding functions.
+    LoadUp(u32),
+    StoreUp(u32),
+    /// Adds to a local number.
+    Increment {
+        slot: u32,
+        by: i8,
+    },
+    /// Adds the value on top to a local variable.
+    AddTo(u32),
+
+    Pop,
+    Dup,
+    Dup2,
+    Swap,
+    /// Brings the third value to the top.
+    Rotate,
+
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Pow,
+    Eq,
+    Ne,
+    StrictEq,
+    StrictNe,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    In,
+    Negate,
+    /// Makes it a number.
+    Plus,
+    Not,
+    Typeof,
+    /// Adds a small number to the number on top.
+    AddInt(i8),
+    /// The remainder of the number on top.
+    RemInt(i32),
+    /// Joins the texts of so many values.
+    Join(u32),
+
+    Jump(u32),
+    JumpIfFalse(u32),
+    JumpIfTrue(u32),
+    /// Compare and jump, the end of most loops.
+    JumpIfLt(u32),
+    JumpIfLe(u32),
+    JumpIfGt(u32),
+    JumpIfGe(u32),
+    JumpIfEq(u32),
+    JumpIfNe(u32),
+    JumpIfStrictEq(u32),
+    JumpIfStrictNe(u32),
+    JumpUnlessLt(u32),
+    JumpUnlessLe(u32),
+    JumpUnlessGt(u32),
+    JumpUnlessGe(u32),
+    /// Compare a local variable with a small number and jump: the end of counting loops.
+    JumpIfBelow {
+        slot: u32,
+        limit: i32,
+        to: u32,
+    },
+    /// Keeps the value and jumps, or drops it and continues.
+    JumpIfFalseKeep(u32),
+    JumpIfTrueKeep(u32),
+    JumpIfPresentKeep(u32),
+    JumpIfDefinedKeep(u32),
+    /// Leaves an optional chain with `undefined` when the value is nothing.
+    JumpIfNothing(u32),
+    /// Leaves an optional chain when the value has no such method.
+    JumpIfNoMethod {
+        name: u32,
+        to: u32,
+    },
+    /// Skips a default when the parameter has a value.
+    JumpIfGiven {
+        slot: u32,
+        to: u32,
+    },
+
+    NewList,
+    Append,
+    AppendAll,
+    NewRecord,
+    /// Puts a property into an object under construction.
+    Put(u32),
+    PutComputed,
+    PutAll,
+    Get(u32),
+    Set(u32),
+    GetIndex,
+    SetIndex,
+    Delete(u32),
+    DeleteIndex,
+    /// Counts a property up or down; leaves the new value, or the old one.
+    Update {
+        name: u32,
+        by: i8,
+        prefix: bool,
+    },
+    UpdateIndex {
+        by: i8,
+        prefix: bool,
+    },
+    /// Throws unless values can be taken from it.
+    NeedRecord,
+    NeedList,
+    /// The object without so many keys, which lie on top of it.
+    RestOfRecord(u32),
+    /// The list from a position on.
+    RestOfList(u32),
+
+    Closure(u32),
+    Call(u32),
+    CallMethod {
+        name: u32,
+        args: u32,
+    },
+    CallBuiltin {
+        function: Builtin,
+        args: u32,
+    },
+    /// With all arguments in one list.
+    CallSpread,
+    CallMethodSpread(u32),
+    CallBuiltinSpread(Builtin),
+    NewError {
+        function: Builtin,
+        args: u32,
+    },
+    InstanceId,
+    InstanceKey,
+
+    Await,
+    Return,
+    /// The end of the workflow: its frame stays, so that its variables can be seen.
+    Finish,
+    Throw,
+    /// Goes on with an error that a `finally` held up.
+    Rethrow {
+        value: u32,
+        trace: u32,
+    },
+
+    /// The head of a loop: here the machine may give way to others.
+    LoopHead,
+    /// The values or keys to go over, as a list.
+    Values,
+    Keys,
+    /// The next element of the list in a slot, counted in the slot behind it, or a jump.
+    Next {
+        slot: u32,
+        to: u32,
+    },
+}
+
+impl Op {
+    /// By how much the height of the operand stack changes, when the operation does not jump.
+    #[expect(clippy::too_many_lines, reason = "one arm per effect, nothing else")]
+    pub(super) fn effect(self) -> i64 {
+        match self {
+            Self::Undefined
+            | Self::Null
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Const(_)
+            | Self::Load(_)
+            | Self::LoadCell(_)
+            | Self::LoadUp(_)
+            | Self::Dup
+            | Self::NewList
+            | Self::NewRecord
+            | Self::Closure(_)
+            | Self::InstanceId
+            | Self::InstanceKey
+            | Self::RestOfList(_)
+            | Self::Next { .. } => 1,
+            Self::Dup2 => 2,
+            Self::Store(_)
+            | Self::StoreCell(_)
+            | Self::StoreUp(_)
+            | Self::AddTo(_)
+            | Self::Pop
+            | Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Div
+            | Self::Rem
+            | Self::Pow
+            | Self::Eq
+            | Self::Ne
+            | Self::StrictEq
+            | Self::StrictNe
+            | Self::Lt
+            | Self::Le
+            | Self::Gt
+            | Self::Ge
+            | Self::In
+            | Self::JumpIfFalse(_)
+            | Self::JumpIfTrue(_)
+            | Self::JumpIfFalseKeep(_)
+            | Self::JumpIfTrueKeep(_)
+            | Self::JumpIfPresentKeep(_)
+            | Self::JumpIfDefinedKeep(_)
+            | Self::Append
+            | Self::AppendAll
+            | Self::Put(_)
+            | Self::PutAll
+            | Self::Set(_)
+            | Self::GetIndex
+            | Self::DeleteIndex
+            | Self::UpdateIndex { .. }
+            | Self::CallSpread
+            | Self::CallMethodSpread(_)
+            | Self::Return
+            | Self::Finish
+            | Self::Throw => -1,
+            Self::JumpIfLt(_)
+            | Self::JumpIfLe(_)
+            | Self::JumpIfGt(_)
+            | Self::JumpIfGe(_)
+            | Self::JumpIfEq(_)
+            | Self::JumpIfNe(_)
+            | Self::JumpIfStrictEq(_)
+            | Self::JumpIfStrictNe(_)
+            | Self::JumpUnlessLt(_)
+            | Self::JumpUnlessLe(_)
+            | Self::JumpUnlessGt(_)
+            | Self::JumpUnlessGe(_)
+            | Self::PutComputed
+            | Self::SetIndex => -2,
+            Self::Join(count) => 1 - i64::from(count),
+            Self::RestOfRecord(args) | Self::Call(args) | Self::CallMethod { args, .. } => {
+                -i64::from(args)
+            }
+            Self::CallBuiltin { args, .. } | Self::NewError { args, .. } => 1 - i64::from(args),
+            Self::NewCell(_)
+            | Self::BoxCell(_)
+            | Self::RenewCell(_)
+            | Self::Increment { .. }
+            | Self::Swap
+            | Self::Rotate
+            | Self::Negate
+            | Self::Plus
+            | Self::Not
+            | Self::Typeof
+            | Self::AddInt(_)
+            | Self::RemInt(_)
+            | Self::JumpIfBelow { .. }
+            | Self::Jump(_)
+            | Self::JumpIfNothing(_)
+            | Self::JumpIfNoMethod { .. }
+            | Self::JumpIfGiven { .. }
+            | Self::Get(_)
+            | Self::Delete(_)
+            | Self::Update { .. }
+            | Self::NeedRecord
+            | Self::NeedList
+            | Self::CallBuiltinSpread(_)
+            | Self::Await
+            | Self::Rethrow { .. }
+            | Self::LoopHead
+            | Self::Values
+            | Self::Keys => 0,
+        }
+    }
+
+    /// The same jump with its position filled in.
+    pub(super) fn to(self, target: u32) -> Self {
+        match self {
+            Self::Jump(_) => Self::Jump(target),
+            Self::JumpIfFalse(_) => Self::JumpIfFalse(target),
+            Self::JumpIfTrue(_) => Self::JumpIfTrue(target),
+            Self::JumpIfLt(_) => Self::JumpIfLt(target),
+            Self::JumpIfLe(_) => Self::JumpIfLe(target),
+            Self::JumpIfGt(_) => Self::JumpIfGt(target),
+            Self::JumpIfGe(_) => Self::JumpIfGe(target),
+            Self::JumpIfEq(_) => Self::JumpIfEq(target),
+            Self::JumpIfNe(_) => Self::JumpIfNe(target),
+            Self::JumpIfStrictEq(_) => Self::JumpIfStrictEq(target),
+            Self::JumpIfStrictNe(_) => Self::JumpIfStrictNe(target),
+            Self::JumpUnlessLt(_) => Self::JumpUnlessLt(target),
+            Self::JumpUnlessLe(_) => Self::JumpUnlessLe(target),
+            Self::JumpUnlessGt(_) => Self::JumpUnlessGt(target),
+            Self::JumpUnlessGe(_) => Self::JumpUnlessGe(target),
+            Self::JumpIfBelow { slot, limit, .. } => Self::JumpIfBelow { slot, limit, to: target },
+            Self::JumpIfFalseKeep(_) => Self::JumpIfFalseKeep(target),
+            Self::JumpIfTrueKeep(_) => Self::JumpIfTrueKeep(target),
+            Self::JumpIfPresentKeep(_) => Self::JumpIfPresentKeep(target),
+            Self::JumpIfDefinedKeep(_) => Self::JumpIfDefinedKeep(target),
+            Self::JumpIfNothing(_) => Self::JumpIfNothing(target),
+            Self::JumpIfNoMethod { name, .. } => Self::JumpIfNoMethod { name, to: target },
+            Self::JumpIfGiven { slot, .. } => Self::JumpIfGiven { slot, to: target },
+            Self::Next { slot, .. } => Self::Next { slot, to: target },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Functions: parameters, bodies, arrows.
+
+use super::parser::{Parsed, Parser};
+use crate::ast::{Body, Expr, ExprKind, Function, Ident, Param, Pattern, PatternKind};
+use crate::span::Span;
+
+impl Parser<'_> {
+    /// Parameters and body of a function whose keyword and name were read.
+    pub(super) fn function_rest(&mut self, start: Span, name: Option<Ident>) -> Parsed<Function> {
+        let (params, rest) = self.params()?;
+        let body = self.function_body()?;
+        let span = Span::new(start.start, self.previous_end());
+        Ok(Function { name, params, rest, body, span })
+    }
+
+    /// `function (…) {…}` as an expression.
+    pub(super) fn function_expression(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        self.refuse_generator();
+        let name = if self.at_sign("(") { None } else { Some(self.name("a function name")?) };
+        let function = self.function_rest(start, name)?;
+        let span = function.span;
+        Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
+    }
+
+    /// `(…) => …` or `name => …`.
+    pub(super) fn arrow(&mut self) -> Parsed<Expr> {
+        let start = self.token().span;
+        let (params, rest) = if self.at_sign("(") {
+            self.params()?
+        } else {
+            let name = self.name("a parameter")?;
+            let span = name.span;
+            let pattern = Pattern { kind: PatternKind::Name(name), span };
+            (vec![Param { pattern, default: None }], None)
+        };
+        self.expect("=>")?;
+        let body = if self.at_sign("{") {
+            self.function_body()?
+        } else {
+            Body::Expr(Box::new(self.expression()?))
+        };
+        let span = Span::new(start.start, self.previous_end());
+        let function = Function { name: None, params, rest, body, span };
+        Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
+    }
+
+    fn params(&mut self) -> Parsed<(Vec<Param>, Option<Pattern>)> {
+        self.expect("(")?;
+        let (mut params, mut rest) = (Vec::new(), None);
+        while !self.at_sign(")") {
+            if self.take_sign("...") {
+                rest = Some(self.pattern()?);
+                break;
+            }
+            let pattern = self.pattern()?;
+            let default = if self.take_sign("=") { Some(self.expression()?) } else { None };
+            params.push(Param { pattern, default });
+            if !self.take_sign(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        Ok((params, rest))
+    }
+}

@@ -1,0 +1,119 @@
+//! What follows an expression: properties, indices, calls, `?.`, `++`.
+
+use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
+use crate::ast::{Arg, Expr, ExprKind};
+use crate::lex::Kind;
+
+impl Parser<'_> {
+    pub(super) fn postfix(&mut self) -> Parsed<Expr> {
+        let mut expr = self.primary()?;
+        let (mut length, mut chained) = (0u32, false);
+        loop {
+            length += 1;
+            if length > MAX_DEPTH {
+                self.too_deep();
+                return Err(ParseAborted);
+            }
+            let token = self.token().clone();
+            expr = match token.kind {
+                Kind::Sign("." | "?.") => {
+                    let optional = token.kind == Kind::Sign("?.");
+                    chained |= optional;
+                    self.next();
+                    self.link(expr, optional)?
+                }
+                Kind::Sign("[") => self.index(expr, false)?,
+                Kind::Sign("(") => self.call(expr, false)?,
+                Kind::Sign(sign @ ("++" | "--")) if !token.after_newline => {
+                    self.next();
+                    let span = expr.span.to(token.span);
+                    self.update(expr, sign, false, span)?
+                }
+                Kind::Template { first: true, .. } => {
+                    self.refuse(token.span, "a tagged template", "call the function");
+                    return Err(ParseAborted);
+                }
+                _ => break,
+            };
+        }
+        if chained {
+            let span = expr.span;
+            expr = Expr { kind: ExprKind::Chain(Box::new(expr)), span };
+        }
+        Ok(expr)
+    }
+
+    /// What follows a dot: a name, or after `?.` also an index or a call.
+    fn link(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
+        if optional && self.at_sign("[") {
+            return self.index(object, true);
+        }
+        if optional && self.at_sign("(") {
+            return self.call(object, true);
+        }
+        if self.at_sign("#") {
+            let span = self.token().span;
+            self.refuse(span, "a private name", "use a property");
+            return Err(ParseAborted);
+        }
+        let name = self.any_word("a property name")?;
+        if matches!(&*name.name, "__proto__" | "prototype" | "constructor") {
+            let what = format!("access to `{}`", name.name);
+            self.refuse(name.span, &what, "objects are plain data here");
+        }
+        let span = object.span.to(name.span);
+        Ok(Expr { kind: ExprKind::Member { object: Box::new(object), name, optional }, span })
+    }
+
+    fn index(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
+        self.next();
+        let before = std::mem::replace(&mut self.no_in, false);
+        let index = self.expression();
+        self.no_in = before;
+        let index = Box::new(index?);
+        let end = self.expect("]")?;
+        let span = object.span.to(end);
+        Ok(Expr { kind: ExprKind::Index { object: Box::new(object), index, optional }, span })
+    }
+
+    fn call(&mut self, callee: Expr, optional: bool) -> Parsed<Expr> {
+        let paren = self.token().span.start;
+        let args = self.arguments()?;
+        let span = crate::span::Span::new(callee.span.start, self.previous_end());
+        let callee = Box::new(callee);
+        Ok(Expr { kind: ExprKind::Call { callee, args, optional, paren }, span })
+    }
+
+    /// Arguments in parentheses.
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Arg>> {
+        self.expect("(")?;
+        let args = self.elements(")")?;
+        self.expect(")")?;
+        Ok(args)
+    }
+
+    /// Values separated by commas, up to a closing sign.
+    pub(super) fn elements(&mut self, closer: &'static str) -> Parsed<Vec<Arg>> {
+        let before = std::mem::replace(&mut self.no_in, false);
+        let result = self.elements_here(closer);
+        self.no_in = before;
+        result
+    }
+
+    fn elements_here(&mut self, closer: &'static str) -> Parsed<Vec<Arg>> {
+        let mut elements = Vec::new();
+        while !self.at_sign(closer) {
+            if self.at_sign(",") {
+                let span = self.token().span;
+                self.refuse(span, "an empty place in a list", "write `undefined`");
+                return Err(ParseAborted);
+            }
+            let spread = self.take_sign("...");
+            elements.push(Arg { value: self.expression()?, spread });
+            if !self.take_sign(",") {
+                break;
+            }
+        }
+        Ok(elements)
+    }
+}

@@ -1,0 +1,241 @@
+//! The smallest expressions: literals, names, lists, objects, functions, parentheses.
+
+use super::parser::{ParseAborted, Parsed, Parser};
+use super::refused;
+use crate::ast::{Expr, ExprKind, Ident, Prop, PropKey};
+use crate::lex::{Kind, Number};
+use crate::problem::Code;
+use crate::span::Span;
+
+/// What `new` may make.
+const ERROR_CONSTRUCTORS: [&str; 3] = ["Error", "TypeError", "RangeError"];
+
+impl Parser<'_> {
+    pub(super) fn primary(&mut self) -> Parsed<Expr> {
+        let token = self.token().clone();
+        let span = token.span;
+        let kind = match token.kind {
+            Kind::Number(number) => ExprKind::Number(number),
+            Kind::Text(text) => ExprKind::Text(text),
+            Kind::Template { first: true, .. } => return self.template(),
+            Kind::Regex => ExprKind::Bad,
+            Kind::Sign("(") => return self.parenthesized(),
+            Kind::Sign("[") => return self.array(),
+            Kind::Sign("{") => return self.object(),
+            Kind::Word(word) => return self.word_expression(&word, span),
+            _ => {
+                self.unexpected("an expression");
+                return Err(ParseAborted);
+            }
+        };
+        self.next();
+        Ok(Expr { kind, span })
+    }
+
+    fn word_expression(&mut self, word: &std::sync::Arc<str>, span: Span) -> Parsed<Expr> {
+        if let Some((what, help)) = refused::expression(word) {
+            self.refuse(span, what, help);
+            if **word != *"this" {
+                return Err(ParseAborted);
+            }
+            self.next();
+            return Ok(Expr { kind: ExprKind::Bad, span });
+        }
+        let kind = match &**word {
+            "null" => ExprKind::Null,
+            "true" => ExprKind::Bool(true),
+            "false" => ExprKind::Bool(false),
+            "function" => return self.function_expression(),
+            "new" => return self.new_error(),
+            "eval" if self.ahead(1).kind == Kind::Sign("(") => {
+                self.refuse(span, "`eval`", "write the code where it is needed");
+                ExprKind::Bad
+            }
+            _ if refused::is_reserved(word) => {
+                self.unexpected("an expression");
+                return Err(ParseAborted);
+            }
+            _ => ExprKind::Name(word.clone()),
+        };
+        self.next();
+        Ok(Expr { kind, span })
+    }
+
+    fn new_error(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        let token = self.token().clone();
+        let name = match &token.kind {
+            Kind::Word(word) if ERROR_CONSTRUCTORS.contains(&&**word) => {
+                Ident { name: word.clone(), span: token.span }
+            }
+            _ => {
+                let help = "only errors are made with `new`: new Error(\"what happened\")";
+                self.refuse(start, "`new`", help);
+                return Err(ParseAborted);
+            }
+        };
+        self.next();
+        let args = if self.at_sign("(") { self.arguments()? } else { Vec::new() };
+        let span = Span::new(start.start, self.previous_end());
+        Ok(Expr { kind: ExprKind::NewError { name, args }, span })
+    }
+
+    fn parenthesized(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        let before = std::mem::replace(&mut self.no_in, false);
+        let expr = self.expression();
+        self.no_in = before;
+        let mut expr = expr?;
+        if self.at_sign(",") {
+            let span = self.token().span;
+            self.refuse(span, "the comma operator", "write two statements");
+            return Err(ParseAborted);
+        }
+        let end = self.expect(")")?;
+        // The parentheses belong to the position, so that they are seen where they decide.
+        expr.span = start.to(end);
+        Ok(expr)
+    }
+
+    /// Whether an expression was written in parentheses.
+    pub(super) fn ends_with_paren(&self, expr: &Expr) -> bool {
+        self.starts_with_paren(expr.span.start)
+    }
+
+    fn template(&mut self) -> Parsed<Expr> {
+        let start = self.token().span;
+        let (mut texts, mut values) = (Vec::new(), Vec::new());
+        loop {
+            let Kind::Template { text, last, .. } = self.token().kind.clone() else {
+                self.unexpected("the rest of the template");
+                return Err(ParseAborted);
+            };
+            let end = self.next().span;
+            texts.push(text);
+            if last {
+                let span = start.to(end);
+                return Ok(Expr { kind: ExprKind::Template { texts, values }, span });
+            }
+            values.push(self.expression()?);
+        }
+    }
+
+    fn array(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        let elements = self.elements("]")?;
+        let end = self.expect("]")?;
+        Ok(Expr { kind: ExprKind::Array(elements), span: start.to(end) })
+    }
+
+    fn object(&mut self) -> Parsed<Expr> {
+        let before = std::mem::replace(&mut self.no_in, false);
+        let result = self.object_here();
+        self.no_in = before;
+        result
+    }
+
+    fn object_here(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        let mut props = Vec::new();
+        while !self.at_sign("}") {
+            props.push(self.property()?);
+            if !self.take_sign(",") {
+                break;
+            }
+        }
+        let end = self.expect("}")?;
+        Ok(Expr { kind: ExprKind::Object(props), span: start.to(end) })
+    }
+
+    fn property(&mut self) -> Parsed<Prop> {
+        if self.take_sign("...") {
+            return Ok(Prop::Spread(self.expression()?));
+        }
+        self.refuse_accessor()?;
+        let start = self.token().span;
+        let (key, shorthand) = self.property_key()?;
+        if self.at_sign("(") {
+            // A method is a property that holds a function.
+            let function = self.function_rest(start, shorthand.map(nameless))?;
+            let span = function.span;
+            let value = Expr { kind: ExprKind::Function(Box::new(function)), span };
+            return Ok(Prop::Pair { key, value });
+        }
+        match shorthand {
+            Some(name) if !self.at_sign(":") => {
+                let default = if self.take_sign("=") { Some(self.expression()?) } else { None };
+                if refused::is_reserved(&name.name) {
+                    let message = format!("`{}` is reserved and is no variable", name.name);
+                    self.problems.add(Code::Syntax, name.span, message);
+                    return Err(ParseAborted);
+                }
+                Ok(Prop::Short { name, default })
+            }
+            _ => {
+                self.expect(":")?;
+                Ok(Prop::Pair { key, value: self.expression()? })
+            }
+        }
+    }
+
+    /// `get x() {}`, `set x(v) {}`, `async x() {}` and `*x() {}`.
+    fn refuse_accessor(&mut self) -> Parsed<()> {
+        self.refuse_generator();
+        let Kind::Word(word) = self.token().kind.clone() else { return Ok(()) };
+        let follows_key = matches!(
+            self.ahead(1).kind,
+            Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[")
+        );
+        match &*word {
+            "async" if follows_key => {
+                self.refuse_async();
+                Ok(())
+            }
+            "get" | "set" if follows_key => {
+                let span = self.token().span;
+                self.refuse(span, "a getter or setter", "use a function");
+                Err(ParseAborted)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The key of a property; with its name when `{ name }` may be short for `{ name: name }`.
+    pub(super) fn property_key(&mut self) -> Parsed<(PropKey, Option<Ident>)> {
+        let token = self.token().clone();
+        match token.kind {
+            Kind::Word(word) => {
+                self.next();
+                if *word == *"__proto__" {
+                    self.refuse(token.span, "access to `__proto__`", "objects are plain data here");
+                }
+                let name = Ident { name: word.clone(), span: token.span };
+                Ok((PropKey::Name(word, token.span), Some(name)))
+            }
+            Kind::Text(text) => {
+                self.next();
+                Ok((PropKey::Name(text, token.span), None))
+            }
+            Kind::Number(Number::Int(number)) => {
+                self.next();
+                Ok((PropKey::Name(number.to_string().into(), token.span), None))
+            }
+            Kind::Sign("[") => {
+                self.next();
+                let key = self.expression()?;
+                self.expect("]")?;
+                Ok((PropKey::Computed(Box::new(key)), None))
+            }
+            _ => {
+                self.unexpected("a property name");
+                Err(ParseAborted)
+            }
+        }
+    }
+}
+
+/// A name for traces only: it declares nothing.
+fn nameless(mut name: Ident) -> Ident {
+    name.span.start = u32::MAX;
+    name
+}

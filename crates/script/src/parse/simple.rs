@@ -1,0 +1,69 @@
+//! Small pieces that several statements share.
+
+use super::parser::{ParseAborted, Parsed, Parser};
+use crate::ast::{Declarator, Expr};
+use crate::lex::Kind;
+use crate::problem::Code;
+use crate::span::Span;
+
+impl Parser<'_> {
+    /// An expression in parentheses.
+    pub(super) fn in_parens(&mut self) -> Parsed<Expr> {
+        self.expect("(")?;
+        let expr = self.expression()?;
+        self.expect(")")?;
+        Ok(expr)
+    }
+
+    /// What follows `let` or `const`.
+    pub(super) fn declarators(&mut self, constant: bool, at: Span) -> Parsed<Vec<Declarator>> {
+        let mut declarators = Vec::new();
+        loop {
+            let pattern = self.pattern()?;
+            let init =
+                if self.take_sign("=") { Some(self.named_expression(&pattern)?) } else { None };
+            let needs_value = constant || !pattern.is_name();
+            if needs_value && init.is_none() {
+                let message = "a value is missing: this declaration needs `= …`";
+                self.problems.add(Code::Syntax, at.to(pattern.span), message);
+                return Err(ParseAborted);
+            }
+            declarators.push(Declarator { pattern, init });
+            if !self.take_sign(",") {
+                return Ok(declarators);
+            }
+        }
+    }
+
+    /// Reports `async` and leaves it out.
+    pub(super) fn refuse_async(&mut self) {
+        let span = self.next().span;
+        let message = "`async` is not in the language: functions would not run concurrently";
+        let help = "remove it; `await` works in every function. To do several things at once, \
+                    start them first and await them together with Task.all";
+        self.problems.add_with_help(Code::Async, span, message, help);
+    }
+
+    /// Whether `async` begins a function here.
+    pub(super) fn is_async_function(&self) -> bool {
+        let after = self.ahead(1);
+        let begins = match &after.kind {
+            Kind::Word(word) => {
+                **word == *"function"
+                    || **word == *"workflow"
+                    || self.ahead(2).kind == Kind::Sign("=>")
+            }
+            Kind::Sign("(") => self.arrow_after(1),
+            _ => false,
+        };
+        begins && !after.after_newline
+    }
+
+    /// Reports the star of a generator and leaves it out.
+    pub(super) fn refuse_generator(&mut self) {
+        if self.at_sign("*") {
+            let span = self.next().span;
+            self.refuse(span, "a generator", "return a list");
+        }
+    }
+}

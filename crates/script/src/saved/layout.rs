@@ -1,0 +1,47 @@
+//! Numbers of the format. None of them is ever used for anything else.
+
+use crate::host::EffectKind;
+
+/// The number of this format.
+pub const FORMAT: u16 = 1;
+
+/// CBOR tags of values that CBOR does not have.
+pub(super) const LIST: u64 = 6;
+pub(super) const RECORD: u64 = 7;
+pub(super) const FUNCTION: u64 = 8;
+pub(super) const CELL: u64 = 9;
+pub(super) const AWAITABLE: u64 = 10;
+/// A string that occurred before, by its number among those that are long enough.
+pub(super) const SHARED: u64 = 11;
+pub(super) const VERBATIM: u64 = 12;
+pub(super) const BUILTIN: u64 = 13;
+
+/// Shorter strings are written again each time.
+pub(super) const MIN_SHARED_BYTES: usize = 3;
+
+/// States of an awaitable.
+pub(super) const PENDING: u64 = 0;
+pub(super) const RAW: u64 = 1;
+pub(super) const DONE: u64 = 2;
+pub(super) const FAILED: u64 = 3;
+pub(super) const CANCELLED: u64 = 4;
+
+/// The first number of an awaitable: eight times what it is, plus its state.
+pub(super) const STATE_FACTOR: u64 = 8;
+/// Combinators come behind the kinds of leaves.
+pub(super) const FIRST_COMBINATOR: u64 = 8;
+
+/// Kinds of frames.
+pub(super) const SCRIPT_FRAME: u64 = 0;
+pub(super) const ITERATION_FRAME: u64 = 1;
+pub(super) const SORT_FRAME: u64 = 2;
+pub(super) const STRINGIFY_FRAME: u64 = 3;
+
+/// Kinds of leaves, by number.
+pub(super) const EFFECT_KINDS: [EffectKind; 5] =
+    [EffectKind::Task, EffectKind::Timer, EffectKind::Signal, EffectKind::Child, EffectKind::Http];
+
+pub(super) fn what_number(what: EffectKind) -> u64 {
+    let index = EFFECT_KINDS.iter().position(|known| *known == what);
+    index.and_then(|it| u64::try_from(it).ok()).unwrap_or_default()
+}

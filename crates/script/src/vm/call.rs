@@ -1,0 +1,300 @@
+//! Calls: of functions of the script, of methods, of the library; and their returns.
+
+use super::frame::{Frame, ScriptFrame};
+use super::heap::Closure;
+use super::machine::Machine;
+use super::raise::{VmResult, corrupt, limit, range_error, type_error, unsupported};
+use super::run::StopReason;
+use super::value::{CellRef, FunctionRef, Value};
+use crate::check::closest;
+use crate::compile::{CaptureFrom, Op};
+use crate::library::{Builtin, Kind, Method, is_inherited};
+
+/// Arguments that a spread may give.
+const MAX_SPREAD_ARGUMENTS: usize = 10_000;
+
+impl Machine<'_> {
+    /// Performs a call whose arguments lie on the stack. True when a new frame was made.
+    pub(super) fn call(&mut self, op: Op) -> VmResult<bool> {
+        match op {
+            Op::Call(args) => self.call_value(args as usize),
+            Op::CallSpread => {
+                let args = self.spread()?;
+                self.call_value(args)
+            }
+            Op::CallMethod { name, args } => self.call_method(name, args as usize),
+            Op::CallMethodSpread(name) => {
+                let args = self.spread()?;
+                self.call_method(name, args)
+            }
+            Op::CallBuiltin { function, args } => self.call_library(function, args as usize),
+            Op::CallBuiltinSpread(function) => {
+                let args = self.spread()?;
+                self.call_library(function, args)
+            }
+            _ => Err(corrupt("a call that is none")),
+        }
+    }
+
+    /// Whether the turn has room for the effect of a call, if it is one.
+    pub(super) fn has_room_for(&self, op: Op) -> bool {
+        let function = match op {
+            Op::CallBuiltin { function, .. } | Op::CallBuiltinSpread(function) => function,
+            Op::Call(args) => {
+                let position = self.stack.len().checked_sub(args as usize + 1);
+                match position.and_then(|position| self.stack.get(position)) {
+                    Some(Value::Builtin(function)) => *function,
+                    _ => return true,
+                }
+            }
+            _ => return true,
+        };
+        self.has_room(function)
+    }
+
+    pub(super) fn has_room(&self, function: Builtin) -> bool {
+        // A wait for a signal may have a timer beside it.
+        !function.is_effect() || self.host.has_room(2)
+    }
+
+    /// The elements of the list on top become arguments.
+    fn spread(&mut self) -> VmResult<usize> {
+        let Value::List(at) = self.pop() else { return Err(corrupt("no arguments")) };
+        let items = self.heap.lists.get(at).cloned().unwrap_or_default();
+        if items.len() > MAX_SPREAD_ARGUMENTS {
+            return Err(range_error(format!("more than {MAX_SPREAD_ARGUMENTS} arguments")));
+        }
+        let count = items.len();
+        self.stack.extend(items);
+        Ok(count)
+    }
+
+    fn call_value(&mut self, args: usize) -> VmResult<bool> {
+        let position = self.stack.len().checked_sub(args + 1);
+        match position.and_then(|position| self.stack.get(position)).cloned() {
+            Some(Value::Function(function)) => {
+                self.enter(function, args)?;
+                Ok(true)
+            }
+            Some(Value::Builtin(function)) => {
+                let args = self.pop_many(args);
+                self.pop();
+                if function == Builtin::JsonStringify {
+                    return self.begin_stringify(&args);
+                }
+                let value = self.builtin(function, &args)?;
+                self.stack.push(value);
+                Ok(false)
+            }
+            Some(other) => {
+                Err(type_error(format!("this is not a function but {}", other.kind_name())))
+            }
+            None => Err(corrupt("a call without a function")),
+        }
+    }
+
+    fn call_library(&mut self, function: Builtin, args: usize) -> VmResult<bool> {
+        let args = self.pop_many(args);
+        if function == Builtin::JsonStringify {
+            return self.begin_stringify(&args);
+        }
+        let value = self.builtin(function, &args)?;
+        self.stack.push(value);
+        Ok(false)
+    }
+
+    fn call_method(&mut self, name: u32, args: usize) -> VmResult<bool> {
+        let Some(position) = self.stack.len().checked_sub(args + 1) else {
+            return Err(corrupt("a call without an object"));
+        };
+        let receiver = self.stack.get(position).cloned().unwrap_or_default();
+        if let Value::Record(at) = &receiver {
+            let text = self.name_constant(name);
+            let property = self.heap.records.get(*at).and_then(|it| it.get(&text)).cloned();
+            if let Some(property) = property.filter(|it| !it.is_nullish()) {
+                if let Some(slot) = self.stack.get_mut(position) {
+                    *slot = property;
+                }
+                return self.call_value(args);
+            }
+        }
+        let Some(method) = self.program.methods.get(name as usize).copied().flatten() else {
+            return Err(self.no_method(&receiver, name));
+        };
+        let Some((_, most)) = receiver.kind().and_then(|kind| method.arity(kind)) else {
+            return Err(self.no_method(&receiver, name));
+        };
+        if most.is_some_and(|most| args > most) {
+            // What is too much means nothing, as in JavaScript.
+            let extra = args.saturating_sub(most.unwrap_or(args));
+            self.stack.truncate(self.stack.len().saturating_sub(extra));
+        }
+        let args = most.map_or(args, |most| args.min(most));
+        if let (Value::List(list), true) = (&receiver, method.takes_callback()) {
+            let args = self.pop_many(args);
+            self.pop();
+            return self.begin_iteration(method, *list, &args);
+        }
+        let args = self.pop_many(args);
+        self.pop();
+        match self.method(&receiver, method, &args)? {
+            Some(value) => {
+                self.stack.push(value);
+                Ok(false)
+            }
+            None => Err(self.no_method(&receiver, name)),
+        }
+    }
+
+    fn no_method(&self, receiver: &Value, name: u32) -> super::raise::Raise {
+        let name = self.name_constant(name);
+        let (name, kind) = (name.as_str(), receiver.kind_name());
+        match receiver {
+            Value::Undefined | Value::Null => type_error(format!("cannot call `{name}` of {kind}")),
+            Value::Awaitable(_) => type_error(format!("an awaitable has no `{name}`: use `await`")),
+            Value::Record(_) if !is_inherited(Kind::Record, name) => {
+                type_error(format!("the object has no function `{name}`"))
+            }
+            other => {
+                let Some(of) = other.kind() else {
+                    return type_error(format!("{kind} has no method `{name}`"));
+                };
+                // A method of other values is no slip.
+                let known = Method::by_name(name).is_some();
+                let meant = closest(name, Method::names_of(of)).filter(|_| !known);
+                let hint = meant.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+                let text = format!("{kind} has no method `{name}`{hint}");
+                if is_inherited(of, name) { unsupported(text) } else { type_error(text) }
+            }
+        }
+    }
+
+    /// Whether the value on top has something to call under a name.
+    pub(super) fn has_method(&self, name: u32) -> bool {
+        let text = self.name_constant(name);
+        match self.stack.last() {
+            Some(Value::Record(at)) => {
+                let property = self.heap.records.get(*at).and_then(|it| it.get(&text));
+                match property {
+                    Some(property) => !property.is_nullish(),
+                    None => is_inherited(Kind::Record, text.as_str()),
+                }
+            }
+            Some(other) => {
+                // What exists in JavaScript alone is refused by the call itself.
+                let kind = other.kind();
+                let method = Method::by_name(text.as_str());
+                kind.is_some_and(|kind| {
+                    method.and_then(|it| it.arity(kind)).is_some()
+                        || is_inherited(kind, text.as_str())
+                })
+            }
+            None => false,
+        }
+    }
+
+    /// Makes a frame for a function whose arguments lie on the stack, right above it.
+    pub(super) fn enter(&mut self, function: FunctionRef, args: usize) -> VmResult<()> {
+        let Some(closure) = self.heap.functions.get(function) else {
+            return Err(corrupt("no such function"));
+        };
+        let index = closure.function;
+        let Some(code) = self.program.functions.get(index as usize) else {
+            return Err(corrupt("no such function"));
+        };
+        if self.frames.len() >= self.limits.call_depth {
+            let text = format!("more than {} calls within calls", self.limits.call_depth);
+            return Err(limit("call_depth_limit", text));
+        }
+        let base = self.stack.len().saturating_sub(args);
+        let params = code.params as usize;
+        if code.rest {
+            let extra = self.stack.split_off((base + params).min(self.stack.len()));
+            self.stack.resize(base + params, Value::Undefined);
+            let rest = self.new_list(extra)?;
+            self.stack.push(rest);
+        } else if args > params {
+            self.stack.truncate(base + params);
+        }
+        let height = base + code.slots.len().max(params);
+        // Variables count as memory, so that deep recursion of large functions ends in time.
+        if height > self.limits.value_bytes / size_of::<Value>() {
+            let text = format!("values take more than {} bytes", self.limits.value_bytes);
+            return Err(limit("value_limit", text));
+        }
+        self.stack.resize(height, Value::Undefined);
+        self.frames.push(Frame::Script(ScriptFrame {
+            function: index,
+            pc: 0,
+            base,
+            closure: Some(function),
+        }));
+        Ok(())
+    }
+
+    /// Gives a result to the frame that is innermost now.
+    pub(super) fn deliver_result(&mut self, value: Value) -> VmResult<Option<StopReason>> {
+        match self.frames.last() {
+            Some(Frame::Script(_)) => {
+                self.stack.push(value);
+                Ok(None)
+            }
+            Some(Frame::Iteration(_)) => self.iterate(Some(value)),
+            Some(Frame::Sort(_)) => self.sort_step(Some(value)),
+            Some(Frame::Stringify(_)) => self.stringify_step(Some(value)),
+            None => Err(corrupt("a return to nobody")),
+        }
+    }
+
+    pub(super) fn make_closure(&mut self, function: u32, base: usize) -> VmResult<()> {
+        let Some(code) = self.program.functions.get(function as usize) else {
+            return Err(corrupt("no such function"));
+        };
+        let mut cells = Vec::with_capacity(code.captures.len());
+        for capture in &code.captures {
+            cells.push(match capture.from {
+                CaptureFrom::Up(up) => self.up(up)?,
+                CaptureFrom::Local(slot) => match self.local(base, slot) {
+                    Value::Cell(cell) => cell,
+                    _ => return Err(corrupt("a variable is not shared")),
+                },
+            });
+        }
+        let made = self.heap.function(Closure { function, cells });
+        self.stack.push(Value::Function(made));
+        Ok(())
+    }
+
+    /// A variable of a surrounding function.
+    pub(super) fn up(&self, up: u32) -> VmResult<CellRef> {
+        let closure = match self.frames.last() {
+            Some(Frame::Script(frame)) => frame.closure,
+            _ => None,
+        };
+        let closure = closure.and_then(|at| self.heap.functions.get(at));
+        let cell = closure.and_then(|it| it.cells.get(up as usize)).copied();
+        cell.ok_or_else(|| corrupt("no such shared variable"))
+    }
+
+    pub(super) fn new_cell(&mut self, base: usize, slot: u32, value: Value) {
+        let cell = self.heap.cell(value);
+        self.set_local(base, slot, Value::Cell(cell));
+    }
+
+    pub(super) fn load_cell(&self, base: usize, slot: u32) -> VmResult<Value> {
+        match self.local(base, slot) {
+            Value::Cell(cell) => Ok(self.heap.cells.get(cell).cloned().unwrap_or_default()),
+            _ => Err(corrupt("a variable is not shared")),
+        }
+    }
+
+    pub(crate) fn set_cell(&mut self, cell: CellRef, value: Value) -> VmResult<()> {
+        match self.heap.cells.get_mut(cell) {
+            Some(position) => {
+                *position = value;
+                Ok(())
+            }
+            None => Err(corrupt("no such shared variable")),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The heap: one arena per kind of object, so that a reference can never mean the wrong kind.
+//!
+//! Objects are found by number. Aliases and cycles are therefore plain data, identity is equality
+//! of numbers, and nothing leaks: the heap goes away as a whole at the end of a turn.
+
+use super::record::Record;
+use super::value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};
+use crate::awaitable::Awaitable;
+
+/// What an object costs besides its contents, in bytes.
+const OBJECT_BYTES: usize = 32;
+/// What a value in a list or object costs.
+const ENTRY_BYTES: usize = 16;
+
+/// A function with the variables it shares.
+#[derive(Debug, Clone)]
+pub(crate) struct Closure {
+    pub(crate) function: u32,
+    pub(crate) cells: Vec<CellRef>,
+}
+
+/// Objects of one kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Arena<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Arena<T> {
+    pub(crate) fn add<R: Reference>(&mut self, object: T) -> R {
+        if let Some(position) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(position as usize)
+        {
+            *slot = Some(object);
+            return R::at(position);
+        }
+        self.slots.push(Some(object));
+        R::at(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn get<R: Reference>(&self, at: R) -> Option<&T> {
+        self.slots.get(at.index()).and_then(Option::as_ref)
+    }
+
+    pub(crate) fn get_mut<R: Reference>(&mut self, at: R) -> Option<&mut T> {
+        self.slots.get_mut(at.index()).and_then(Option::as_mut)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// All objects with their places.
+    pub(crate) fn iter<R: Reference>(&self) -> impl Iterator<Item = (R, &T)> {
+        let indices = self.slots.iter().zip(0u32..);
+        indices.filter_map(|(slot, at)| slot.as_ref().map(|object| (R::at(at), object)))
+    }
+
+    /// Removes what is not marked; gives the sizes of what stays.
+    pub(super) fn sweep(&mut self, marked: &[bool], size: impl Fn(&T) -> usize) -> usize {
+        let mut bytes = 0;
+        self.free.clear();
+        for ((slot, at), marked) in self.slots.iter_mut().zip(0u32..).zip(marked) {
+            if !marked {
+                *slot = None;
+            }
+            match slot {
+                Some(object) => bytes += size(object),
+                None => self.free.push(at),
+            }
+        }
+        // The lowest numbers are used first.
+        self.free.reverse();
+        bytes
+    }
+}
+
+/// Everything that values refer to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Heap {
+    pub(crate) lists: Arena<Vec<Value>>,
+    pub(crate) records: Arena<Record>,
+    pub(crate) functions: Arena<Closure>,
+    pub(crate) cells: Arena<Value>,
+    pub(crate) awaitables: Arena<Awaitable>,
+    /// An estimate of the bytes in use, garbage included.
+    pub(crate) bytes: usize,
+}
+
+impl Heap {
+    pub(crate) fn list(&mut self, items: Vec<Value>) -> ListRef {
+        self.bytes += list_size(&items);
+        self.lists.add(items)
+    }
+
+    pub(crate) fn new_list(&mut self, items: Vec<Value>) -> Value {
+        Value::List(self.list(items))
+    }
+
+    pub(crate) fn record(&mut self, record: Record) -> RecordRef {
+        self.bytes += record_size(&record);
+        self.records.add(record)
+    }
+
+    pub(crate) fn new_record(&mut self, record: Record) -> Value {
+        Value::Record(self.record(record))
+    }
+
+    pub(crate) fn cell(&mut self, value: Value) -> CellRef {
+        self.bytes += OBJECT_BYTES;
+        self.cells.add(value)
+    }
+
+    pub(crate) fn function(&mut self, closure: Closure) -> FunctionRef {
+        self.bytes += OBJECT_BYTES + closure.cells.len() * 4;
+        self.functions.add(closure)
+    }
+
+    pub(crate) fn awaitable(&mut self, awaitable: Awaitable) -> AwaitableRef {
+        self.bytes += awaitable_size(&awaitable);
+        self.awaitables.add(awaitable)
+    }
+
+    /// A list or object has grown by so many values.
+    pub(crate) fn grow(&mut self, values: usize) {
+        self.bytes += values * ENTRY_BYTES;
+    }
+
+    /// A text was made.
+    pub(crate) fn grow_text(&mut self, bytes: usize) {
+        self.bytes += OBJECT_BYTES + bytes;
+    }
+}
+
+pub(super) fn list_size(items: &[Value]) -> usize {
+    OBJECT_BYTES + items.len() * ENTRY_BYTES
+}
+
+pub(super) fn record_size(record: &Record) -> usize {
+    OBJECT_BYTES + record.len() * 2 * ENTRY_BYTES
+}
+
+pub(super) fn cell_size() -> usize {
+    OBJECT_BYTES
+}
+
+pub(super) fn closure_size(closure: &Closure) -> usize {
+    OBJECT_BYTES + closure.cells.len() * 4
+}
+
+pub(super) fn awaitable_size(awaitable: &Awaitable) -> usize {
+    3 * OBJECT_BYTES + awaitable.weight()
+}
