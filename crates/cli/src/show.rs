@@ -9,16 +9,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use anyhow::{Context as _, Result};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
+/// `--format` of `bench` hides the global one, and clap wants one type for both.
+pub(crate) use meantime_bench::OutputFormat as Format;
 use serde_json::Value;
-
-/// The output format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    /// Table for people
-    Table,
-    /// JSON for programs
-    Json,
-}
 
 /// The output pipe was closed.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! Crates depend downwards only:
 //!
 //! ```text
-//! cli → server → {journey, bpmn, flow, store} → {dataweave, feel, script, kernel} → value → core
+//! cli → {bench, server} → {journey, bpmn, flow, store} → {dataweave, feel, script, kernel}
+//!     → value → core
 //! ```
 //!
 //! The simulator may use everything and nothing but tests may use it. Developer commands depend on
@@ -24,10 +25,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("flow", &["core", "script"]),
     ("store", &["core", "kernel"]),
     ("server", &["core", "kernel", "journey", "bpmn", "flow", "store"]),
+    // The command `bench`: rigs in process and over sockets. The server is for its tests.
+    ("bench", &["core", "kernel", "flow", "store", "server"]),
     // Below the server the binary may name what it puts together.
     (
         "cli",
         &[
+            "bench",
             "server",
             "store",
             "kernel",
@@ -47,6 +51,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "sim",
         &[
             "disk",
+            "bench",
             "core",
             "value",
             "dataweave",
@@ -86,7 +91,7 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
             if !allowed.contains(&to) && !for_tests {
                 let message = format!(
                     "`{from}` must not depend on `{to}`: dependencies go downwards only (cli → \
-                     server → notations and store → languages and kernel → value → core); \
+                     bench and server → notations and store → languages and kernel → value → core); \
                      move the shared part down"
                 );
                 problems.push(Problem::new(&package.name, message));

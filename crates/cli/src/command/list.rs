@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use meantime_bench::{Bench, BenchChild};
 
-use super::bench::{Bench, BenchChild};
+use super::bench;
 use super::completions::Completions;
 use super::config::Config;
 use super::deploy::Deploy;
@@ -103,7 +104,7 @@ impl Command {
             Self::Key(key) => key.run(target.format),
             Self::Config(config) => config.run(),
             Self::Completions(completions) => completions.run(),
-            Self::Bench(bench) => bench.run(),
+            Self::Bench(args) => bench::run(args),
             Self::Eval(eval) => eval.run(),
             Self::BenchChild(child) => child.run(),
         }

@@ -1,17 +1,15 @@
 //! The command line of `bench`.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 
 use super::bench_store::BenchStore;
 use super::http::Poison;
+use super::report::BenchOutput;
 use super::session;
-use crate::show::Format;
 
 /// Measures this engine on this machine.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Bench {
+pub struct Bench {
     #[command(subcommand)]
     command: BenchCommand,
 }
@@ -52,8 +50,18 @@ pub(super) struct CommonArgs {
     pub(super) seconds: u64,
 
     /// How the figures are printed
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(super) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    pub(super) format: OutputFormat,
+}
+
+/// The output format. It is public for the command line around this one: a global option of the
+/// same name must have the same type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputFormat {
+    /// Table for people
+    Table,
+    /// JSON for programs
+    Json,
 }
 
 /// How `bench kernel` runs.
@@ -137,8 +145,8 @@ impl Scenario {
 }
 
 impl Bench {
-    /// Runs it to its end. Fails when a target was missed.
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Runs it to its end.
+    pub fn run(self) -> Result<BenchOutput> {
         match self.command {
             BenchCommand::Kernel(args) => session::run_kernel(args),
             BenchCommand::Flow(args) => session::run_flow(args),

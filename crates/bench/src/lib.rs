@@ -33,5 +33,6 @@ mod table;
 mod wal_pages;
 mod workers;
 
-pub(crate) use args::Bench;
-pub(crate) use child::BenchChild;
+pub use args::{Bench, OutputFormat};
+pub use child::BenchChild;
+pub use report::BenchOutput;

@@ -60,7 +60,7 @@ pub(super) enum ChildMessage {
 
 /// A process that `bench` starts and kills.
 #[derive(Debug, clap::Args)]
-pub(crate) struct BenchChild {
+pub struct BenchChild {
     #[command(subcommand)]
     part: ChildCommand,
 }
@@ -94,7 +94,8 @@ enum ChildCommand {
 }
 
 impl BenchChild {
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Runs it to its end, or until it is killed.
+    pub fn run(self) -> Result<ExitCode> {
         let runtime = tokio::runtime::Runtime::new()?;
         match self.part {
             ChildCommand::Sleep { file, counts, storm, rest_seconds } => {

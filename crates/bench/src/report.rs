@@ -4,6 +4,15 @@ use serde::Serialize;
 
 use super::machine::Machine;
 
+/// What a bench found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchOutput {
+    /// The figures, in the format that was asked for.
+    pub text: String,
+    /// How many of them do not reach their target.
+    pub missed_targets: usize,
+}
+
 /// Everything of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {

@@ -1,18 +1,18 @@
 //! One run: the machine, the baselines, the scenarios in order, the report.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
-use super::args::{CommonArgs, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, Scenario};
+use super::args::{
+    CommonArgs, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, OutputFormat, Scenario,
+};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
-use super::report::{Figure, Report};
+use super::report::{BenchOutput, Figure, Report};
 use super::{http, scenario, table};
-use crate::show::{self, Format};
 
 /// Instances among which B picks at random.
 const RANDOM_INSTANCES: usize = 1_000_000;
@@ -27,7 +27,7 @@ pub(crate) struct Session {
 }
 
 /// Measures the kernel.
-pub(super) fn run_kernel(args: KernelArgs) -> Result<ExitCode> {
+pub(super) fn run_kernel(args: KernelArgs) -> Result<BenchOutput> {
     let named = |scenario: &&Scenario| args.names(**scenario) && !scenario.is_for(&args.common.db);
     if let Some(scenario) = Scenario::value_variants().iter().find(named) {
         bail!("{scenario:?} cannot be measured on {}", args.common.db);
@@ -44,44 +44,44 @@ pub(super) fn run_kernel(args: KernelArgs) -> Result<ExitCode> {
 }
 
 /// Measures flow scripts.
-pub(super) fn run_flow(args: FlowArgs) -> Result<ExitCode> {
+pub(super) fn run_flow(args: FlowArgs) -> Result<BenchOutput> {
     run("flow", args.common, scenario::flow)
 }
 
 /// Measures a server over HTTP.
-pub(super) fn run_http(args: HttpArgs) -> Result<ExitCode> {
+pub(super) fn run_http(args: HttpArgs) -> Result<BenchOutput> {
     run("http", args.common, http::flow)
 }
 
 /// Measures journeys over HTTP.
-pub(super) fn run_journey(args: HttpArgs) -> Result<ExitCode> {
+pub(super) fn run_journey(args: HttpArgs) -> Result<BenchOutput> {
     run("journey", args.common, http::journey)
 }
 
 /// Measures BPMN processes over HTTP.
-pub(super) fn run_bpmn(args: HttpArgs) -> Result<ExitCode> {
+pub(super) fn run_bpmn(args: HttpArgs) -> Result<BenchOutput> {
     run("bpmn", args.common, http::bpmn)
 }
 
 /// Measures a server that gets more than it can do.
-pub(super) fn run_overload(args: HttpArgs) -> Result<ExitCode> {
+pub(super) fn run_overload(args: HttpArgs) -> Result<BenchOutput> {
     run("overload", args.common, http::overload)
 }
 
 /// Measures a server while one bad definition after another runs on it.
-pub(super) fn run_isolation(args: IsolationArgs) -> Result<ExitCode> {
+pub(super) fn run_isolation(args: IsolationArgs) -> Result<BenchOutput> {
     let IsolationArgs { common, seed, variants, only } = args;
     ensure!(variants > 0, "--variants must be above zero");
     let plan = http::IsolationPlan { seed, variants, kinds: only };
     run("isolation", common, async move |session| http::isolation(session, &plan).await)
 }
 
-/// Runs scenarios and prints what they found.
+/// Runs scenarios and renders what they found.
 fn run(
     what: &'static str,
     common: CommonArgs,
     scenarios: impl AsyncFnOnce(&mut Session) -> Result<()>,
-) -> Result<ExitCode> {
+) -> Result<BenchOutput> {
     ensure!(common.scale > 0.0 && common.scale.is_finite(), "--scale must be above zero");
     ensure!(common.seconds > 0, "--seconds must be above zero");
     let runtime = tokio::runtime::Runtime::new()?;
@@ -90,7 +90,7 @@ fn run(
     let mut session = Session { common, progress, report, appended: None, random: None };
     runtime.block_on(scenarios(&mut session))?;
     session.progress.finish();
-    session.print()
+    session.render()
 }
 
 impl Session {
@@ -173,11 +173,11 @@ impl Session {
         Ok(rate)
     }
 
-    fn print(&self) -> Result<ExitCode> {
-        match self.common.format {
-            Format::Table => show::print_line(&table::render(&self.report))?,
-            Format::Json => show::print_line(&serde_json::to_string_pretty(&self.report)?)?,
-        }
-        Ok(if self.report.missed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    fn render(&self) -> Result<BenchOutput> {
+        let text = match self.common.format {
+            OutputFormat::Table => table::render(&self.report),
+            OutputFormat::Json => serde_json::to_string_pretty(&self.report)?,
+        };
+        Ok(BenchOutput { text, missed_targets: self.report.missed() })
     }
 }
