@@ -1,7 +1,7 @@
 //! Points in a long computation at which its thread may pause.
 //!
-//! Whoever counts operations passes such a point about every thousand of them. What happens there is
-//! up to the thread: the kernel lets threads that compute slow turns sleep for a moment now and
+//! Whoever counts operations passes such a point about every thousand of them. What happens there
+//! is up to the thread: the kernel lets threads that compute slow turns sleep for a moment now and
 //! then, so that what the operating system has to do on their core does not wait for them. Most
 //! threads do nothing. It cannot change what is computed: a pause sees and gives nothing.
 

@@ -10,9 +10,9 @@
 //! A batch is answered when all its jobs are through that are not slow. Slow turns that are through
 //! by then go with it; the others follow one by one, and never overtake it: a batch is answered
 //! while the lock is held, so whoever finds it gone comes after its answer. A thread whose job is
-//! slow leaves the quick lane for good and is replaced. The slow lane runs at the lowest priority of
-//! the operating system, so that it uses what the others leave; definitions take turns in it. On a
-//! machine that is busy for long nothing may be left: while the lane is starved, one more thread
+//! slow leaves the quick lane for good and is replaced. The slow lane runs at the lowest priority
+//! of the operating system, so that it uses what the others leave; definitions take turns in it. On
+//! a machine that is busy for long nothing may be left: while the lane is starved, one more thread
 //! takes part that gets a small share in any case. No thread of low priority takes the lock of the
 //! pool: the steward does that for them (see [`super::slow_lane`]).
 //!
@@ -62,8 +62,8 @@ const TRY_EVERY: Duration = Duration::from_millis(50);
 /// The stack of a thread. Notations bound their recursion; this is ample for it.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Threads that left the quick lane with their jobs, which were found slow while they ran. With more
-/// than that, the quick lane gets no replacement until one of them is through.
+/// Threads that left the quick lane with their jobs, which were found slow while they ran. With
+/// more than that, the quick lane gets no replacement until one of them is through.
 const MAX_MOVED_THREADS: usize = 64;
 
 pub(super) type Outcome = Result<Turn, Fault>;

@@ -7,10 +7,10 @@
 //!
 //! Its threads run behind all others, so each may lose the processor anywhere, and for long. A lock
 //! that one of them held would then stop everybody who wants it: while these threads took the lock
-//! of the pool, a busy engine stood still for seconds. So they share nothing that can be held. A job
-//! comes through a channel of the thread's own, its outcome leaves through a cell that belongs to
-//! the thread until it says that it is through, and the *steward*, a thread of ordinary priority,
-//! does everything that needs the lock.
+//! of the pool, a busy engine stood still for seconds. So they share nothing that can be held. A
+//! job comes through a channel of the thread's own, its outcome leaves through a cell that belongs
+//! to the thread until it says that it is through, and the *steward*, a thread of ordinary
+//! priority, does everything that needs the lock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
