@@ -16,7 +16,7 @@ use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
 use super::outcome::TurnResult;
-use super::ready::Class;
+use super::ready::{Class, Mix};
 use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
 use super::slow::{EFFECTS_PER_BATCH, effects};
 use super::turn_builder::{TurnBuilder, TurnEnv};
@@ -37,10 +37,8 @@ const OVERDUE_MS: i64 = 1_000;
 /// A batch on its way.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Somebody waits for some of its turns, and nobody for others.
-    pub(super) is_mixed: bool,
-    /// It could have held more, and was kept short.
-    pub(super) is_cut: bool,
+    /// Whom its turns are for.
+    pub(super) mix: Mix,
     /// The lease term in which it began, whose numbers it gives.
     lease_term: Option<u64>,
     /// When it began, in real time.
@@ -199,7 +197,7 @@ impl Machine {
         let late = in_order.then_some(Class::Timers);
         let picked = self.mailboxes.pick(self.pace.turns(), late, |it| self.slow.has_many(it));
         let found = !picked.instances.is_empty();
-        (batch.is_mixed, batch.is_cut) = (picked.is_mixed, picked.is_cut);
+        batch.mix = picked.mix;
         for id in picked.instances {
             batch.entries.extend(self.begin_entry(id));
         }

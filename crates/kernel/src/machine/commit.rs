@@ -160,9 +160,7 @@ impl Machine {
             self.counters.commit_units.observe(results.len() as u64);
         }
         let took = self.clock.saturating_since(batch.begun);
-        // One that was kept short is as full as it may be.
-        let turns = if batch.is_cut { self.pace.turns() } else { batch.entries.len() };
-        self.pace.saw(turns, took, batch.is_mixed);
+        self.pace.saw(batch.entries.len(), took, batch.mix);
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let origins = std::mem::take(&mut batch.origins);

@@ -10,6 +10,8 @@
 //! Only batches that are nearly full tell anything: a small one that took long had another
 //! reason.
 
+use super::ready::Mix;
+
 /// How long a batch may take where commits are fast.
 const TARGET_MS: i64 = 5;
 
@@ -44,12 +46,14 @@ impl Pace {
     }
 
     /// A batch of so many turns took so long.
-    pub(super) fn saw(&mut self, turns: usize, took_ms: i64, is_mixed: bool) {
+    pub(super) fn saw(&mut self, turns: usize, took_ms: i64, mix: Mix) {
         self.remember(took_ms);
         let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
-        let target = if is_mixed { MIXED_TARGET_MS } else { TARGET_MS };
+        let target = if mix == Mix::Plain { TARGET_MS } else { MIXED_TARGET_MS };
         let target = target.max(least.saturating_mul(3));
-        if took_ms > target && turns * 2 > self.turns {
+        // One that was cut is as full as it may be; it took long because of what is in it.
+        let is_full = turns * 2 > self.turns || mix == Mix::MixedAndCut;
+        if took_ms > target && is_full {
             self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
         } else if took_ms <= target && turns >= self.turns {
             self.turns = (self.turns + self.turns / 8 + 1).min(self.most);
@@ -73,50 +77,59 @@ mod tests {
 
     /// What is reached when a batch costs so much by itself and so much for each turn, in
     /// microseconds, and there is always more to do.
-    fn settles(commit: i64, turn: i64, is_mixed: bool) -> usize {
+    fn settles(commit: i64, turn: i64, mix: Mix) -> usize {
         let mut pace = Pace::new(512);
         // An engine is idle now and then.
         for batch in 0..2_000 {
             let turns = if batch % 100 == 0 { 1 } else { pace.turns() };
             let took = commit + turn * i64::try_from(turns).unwrap_or_default();
-            pace.saw(turns, took / 1_000, is_mixed);
+            pace.saw(turns, took / 1_000, mix);
         }
         pace.turns()
     }
 
     #[test]
     fn cheap_turns_are_taken_by_the_hundred_and_costly_ones_in_small_batches() {
-        assert_eq!(settles(300, 5, false), 512);
-        let costly = settles(300, 100, false);
+        assert_eq!(settles(300, 5, Mix::Plain), 512);
+        let costly = settles(300, 100, Mix::Plain);
         assert!((32..=70).contains(&costly), "{costly}");
     }
 
     #[test]
     fn batches_that_hold_what_nobody_waits_for_are_shorter() {
-        let (mixed, plain) = (settles(300, 50, true), settles(300, 50, false));
+        let (mixed, plain) = (settles(300, 50, Mix::Mixed), settles(300, 50, Mix::Plain));
         assert!(mixed * 3 < plain * 2, "{mixed} {plain}");
     }
 
     #[test]
     fn on_a_slow_disk_batches_stay_large() {
-        assert_eq!(settles(20_000, 50, true), 512);
+        assert_eq!(settles(20_000, 50, Mix::Mixed), 512);
     }
 
     #[test]
     fn a_small_batch_that_took_long_says_nothing() {
         let mut pace = Pace::new(512);
         for _ in 0..100 {
-            pace.saw(3, 400, false);
-            pace.saw(1, 1, false);
+            pace.saw(3, 400, Mix::Plain);
+            pace.saw(1, 1, Mix::Plain);
         }
         assert_eq!(pace.turns(), 512);
     }
 
     #[test]
+    fn a_batch_that_was_cut_and_took_long_makes_the_next_ones_shorter() {
+        let mut pace = Pace::new(512);
+        (0..100).for_each(|_| pace.saw(20, 1, Mix::MixedAndCut));
+        assert_eq!(pace.turns(), 512);
+        (0..100).for_each(|_| pace.saw(20, 4, Mix::MixedAndCut));
+        assert_eq!(pace.turns(), FLOOR);
+    }
+
+    #[test]
     fn a_limit_below_the_floor_holds() {
         let mut pace = Pace::new(3);
-        (0..100).for_each(|_| pace.saw(3, 400, false));
-        (0..100).for_each(|_| pace.saw(3, 0, false));
+        (0..100).for_each(|_| pace.saw(3, 400, Mix::Plain));
+        (0..100).for_each(|_| pace.saw(3, 0, Mix::Plain));
         assert_eq!(pace.turns(), 3);
     }
 }
