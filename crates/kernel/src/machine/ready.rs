@@ -90,8 +90,8 @@ impl ReadySet {
         self.queues[class as usize].live
     }
 
-    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes
-    /// by their order, and what nobody waits for gets no more than half its share beside others.
+    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes by
+    /// their order, and what nobody waits for gets no more than half its share beside starts.
     /// Definitions that are to wait are passed over, but for cancels and events, and so is a class
     /// that is to wait.
     pub(super) fn pick(
@@ -101,13 +101,14 @@ impl ReadySet {
         waits: impl Fn(DefinitionId) -> bool,
     ) -> Picked {
         let mut picked = Vec::new();
-        let (mut urgent, mut background) = (false, false);
+        let (mut urgent, mut background, mut started) = (false, false, false);
         let share = (limit / CLASSES.len()).max(1);
         for round in [share, limit] {
             for class in CLASSES.into_iter().filter(|class| Some(*class) != late) {
                 let is_background = matches!(class, Class::Spawned | Class::Yields);
-                // A storm of children would fill every batch, and everybody in it waits for it.
-                let count = match (is_background && urgent, round == share) {
+                // A storm of children would fill every batch, and whoever starts something waits
+                // for all of it.
+                let count = match (is_background && started, round == share) {
                     (true, true) => (share / 2).max(1),
                     (true, false) => 0,
                     (false, _) => round,
@@ -117,9 +118,10 @@ impl ReadySet {
                 let found = picked.len() > before;
                 background |= found && is_background;
                 urgent |= found && !is_background;
+                started |= found && class == Class::Starts;
             }
         }
-        let is_cut = self.len(Class::Spawned) + self.len(Class::Yields) > 0;
+        let is_cut = started && self.len(Class::Spawned) + self.len(Class::Yields) > 0;
         let mix = match (urgent && background, is_cut) {
             (false, _) => Mix::Plain,
             (true, false) => Mix::Mixed,
