@@ -52,7 +52,9 @@ impl ScratchCopy {
         let wanted: BTreeSet<&String> = wanted.iter().collect();
         for path in shell::files(&scratch.tree)? {
             if !wanted.contains(&path) {
-                fs::remove_file(scratch.tree.join(&path)).with_context(|| format!("rm {path}"))?;
+                let file = scratch.tree.join(&path);
+                fs::remove_file(&file).with_context(|| format!("rm {path}"))?;
+                remove_empty_parents(&file);
             }
         }
         Ok(scratch)
@@ -112,6 +114,12 @@ impl ScratchCopy {
     }
 }
 
+/// A directory without files may be a crate that is gone, and cargo would look for its manifest.
+fn remove_empty_parents(file: &Path) {
+    // One that is not empty cannot be removed, which ends it.
+    let _ = file.ancestors().skip(1).try_for_each(fs::remove_dir);
+}
+
 /// Whether the command succeeded, or nothing when it had to be ended at the limit.
 fn run_with_timeout(mut command: Command, limit: Duration) -> Result<Option<bool>> {
     // A group of its own, because the process that hangs is a child of cargo.
@@ -151,6 +159,20 @@ fn kill_process_group(id: u32) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crate_that_is_gone_leaves_no_directory() {
+        let root = std::env::temp_dir().join(format!("meantime-scratch-{}", std::process::id()));
+        let gone = root.join("crates/gone/src/lib.rs");
+        fs::create_dir_all(gone.parent().unwrap()).unwrap();
+        fs::create_dir_all(root.join("crates/kept")).unwrap();
+        fs::write(&gone, "").unwrap();
+        fs::remove_file(&gone).unwrap();
+        remove_empty_parents(&gone);
+        assert!(!root.join("crates/gone").exists());
+        assert!(root.join("crates/kept").exists());
+        fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     #[cfg(unix)]
