@@ -90,8 +90,8 @@ impl ReadySet {
         self.queues[class as usize].live
     }
 
-    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes by
-    /// their order, and what nobody waits for gets no more than half its share beside starts.
+    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes
+    /// by their order, and what nobody waits for gets no more than half its share beside starts.
     /// Definitions that are to wait are passed over, but for cancels and events, and so is a class
     /// that is to wait.
     pub(super) fn pick(
