@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use meantime_core::pause_point;
 use meantime_kernel::store::Error;
 use rusqlite::{Connection, Params, Row};
 
@@ -64,7 +63,6 @@ impl<'a> Db<'a> {
         while found.len() < limit
             && let Some(row) = rows.next().map_err(|e| from_sqlite(&e))?
         {
-            pause_point::here();
             found.extend(read(row)?);
         }
         Ok(found)

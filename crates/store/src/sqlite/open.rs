@@ -47,10 +47,16 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error
 /// Opens a connection that only reads. The file must have been opened for writing before.
 pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = connect(path, flags)?;
+    let connection = connect(path, flags)?;
     let cache = connection.pragma_update(None, "cache_size", -kibibytes(options.reader_cache));
     cache.map_err(|error| from_sqlite(&error))?;
-    // A statement may pass over many rows before it finds one.
+    Ok(connection)
+}
+
+/// Opens a connection that reads long lists, and pauses meanwhile. The others do not: the kernel
+/// waits for them.
+pub(super) fn list_reader(path: &Path, options: &Options) -> Result<Connection, Error> {
+    let mut connection = reader(path, options)?;
     let going_on = || {
         pause_point::here();
         false

@@ -45,7 +45,7 @@ impl Readers {
         let work = Arc::new(Mutex::new(work));
         let mut threads = Vec::new();
         for _ in 0..options.readers.max(1) {
-            let (connection, work) = (open::reader(path, options)?, Arc::clone(&work));
+            let (connection, work) = (open::list_reader(path, options)?, Arc::clone(&work));
             let interrupt = connection.get_interrupt_handle();
             let run = move || {
                 thread_priority::lower(thread_priority::current());
