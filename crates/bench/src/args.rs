@@ -107,6 +107,10 @@ pub(super) struct IsolationArgs {
     #[arg(long, default_value_t = 22)]
     pub(super) variants: usize,
 
+    /// How many of each kind are left out at the beginning
+    #[arg(long, default_value_t = 0)]
+    pub(super) skip: usize,
+
     /// Only these kinds
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     pub(super) only: Vec<Poison>,

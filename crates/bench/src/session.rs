@@ -70,9 +70,9 @@ pub(super) fn run_overload(args: HttpArgs) -> Result<BenchOutput> {
 
 /// Measures a server while one bad definition after another runs on it.
 pub(super) fn run_isolation(args: IsolationArgs) -> Result<BenchOutput> {
-    let IsolationArgs { common, seed, variants, only } = args;
+    let IsolationArgs { common, seed, variants, skip, only } = args;
     ensure!(variants > 0, "--variants must be above zero");
-    let plan = http::IsolationPlan { seed, variants, kinds: only };
+    let plan = http::IsolationPlan { seed, variants, skip, kinds: only };
     run("isolation", common, async move |session| http::isolation(session, &plan).await)
 }
 

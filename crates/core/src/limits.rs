@@ -27,7 +27,7 @@ pub struct Limits {
     pub call_depth: usize,
     /// Effects of one turn. Default 10,000.
     pub effects_per_turn: usize,
-    /// Effects after which a notation yields, where it can. Default 500.
+    /// Effects after which a notation yields, where it can. Default 64.
     pub effects_per_slice: usize,
     /// Bytes of one instance's state. Default 2 MiB.
     pub state_bytes: usize,
@@ -102,7 +102,7 @@ impl Default for Limits {
             entries: 100_000,
             call_depth: 128,
             effects_per_turn: 10_000,
-            effects_per_slice: 500,
+            effects_per_slice: 64,
             state_bytes: 2 * MIB,
             payload_bytes: MIB,
             events_per_turn: 1_000,
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_slice_has_no_more_effects_than_a_turn_may_have() {
-        assert_eq!(Limits::default().slice_effects(), 500);
+        assert_eq!(Limits::default().slice_effects(), 64);
         assert_eq!(Limits { effects_per_turn: 3, ..Limits::default() }.slice_effects(), 3);
     }
 }

@@ -16,7 +16,7 @@ use super::connection::{Connection, delete_request, get_request, json_request};
 use super::steady_load::ask;
 
 /// How many cancel at a time.
-const CONNECTIONS: usize = 8;
+const CONNECTIONS: usize = 64;
 
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -18,6 +18,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::ValueEnum as _;
 
 use super::super::report::{Figure, count};
 use super::super::sample::Sample;
@@ -60,6 +61,8 @@ const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct IsolationPlan {
     pub(crate) seed: u64,
     pub(crate) variants: usize,
+    /// So many variants of each kind are left out at the beginning.
+    pub(crate) skip: usize,
     pub(crate) kinds: Vec<Kind>,
 }
 
@@ -122,7 +125,9 @@ pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<(
     }
     let mut outcomes = Vec::new();
     let mut worst = WorstVariants::default();
-    for variant in variants(plan.seed, plan.variants, &plan.kinds) {
+    let kinds = if plan.kinds.is_empty() { Kind::value_variants() } else { &plan.kinds };
+    let (skipped, all) = (plan.skip * kinds.len(), plan.skip * kinds.len() + plan.variants);
+    for variant in variants(plan.seed, all, kinds).into_iter().skip(skipped) {
         let label = format!("{} ({})", variant.label, shortened(&variant.title));
         session.progress.step(label.clone(), 0);
         match deploy(server.address, &variant).await? {

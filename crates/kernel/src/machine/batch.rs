@@ -16,9 +16,11 @@ use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
 use super::outcome::TurnResult;
-use super::ready::{Class, Mix};
-use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
-use super::slow::{EFFECTS_PER_BATCH, effects};
+use super::ready::{Class, Mix, PickRules};
+use super::report::{
+    LEASE_EXPIRED, after_report, done, expire, has_expired, has_timed_out, token_holds,
+};
+use super::slow::{effects, effects_per_batch};
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Report, Wait};
 use crate::fault_injection::{InjectedBug, is_injected};
@@ -88,6 +90,8 @@ impl Batch {
 /// One instance in a batch.
 pub(super) struct BatchEntry {
     pub(super) id: InstanceId,
+    /// Why it was ready.
+    class: Class,
     pub(super) items: Vec<PendingItem>,
     /// Whether its inbox is read.
     pub(super) inbox: bool,
@@ -120,7 +124,7 @@ pub(super) enum UnitOrigin {
 /// What memory must learn of a unit that took effect.
 #[derive(Debug)]
 pub(super) enum CacheUpdate {
-    Armed(TimerKey),
+    Armed(TimerKey, DefinitionId),
     Disarmed(TimerKey),
     Task(Box<TaskRow>),
     TaskOver(TaskId),
@@ -156,19 +160,22 @@ impl BatchEntry {
 
     fn new(id: InstanceId) -> Self {
         let (items, inbox, cached) = (Vec::new(), false, None);
-        Self { id, items, inbox, cached, builder: None, runnable: None, left: false }
+        let (class, builder, runnable) = (Class::Yields, None, None);
+        Self { id, class, items, inbox, cached, builder, runnable, left: false }
     }
 }
 
-fn cache_updates(writes: &[Write]) -> Vec<CacheUpdate> {
+fn cache_updates(writes: &[Write], definition: DefinitionId) -> Vec<CacheUpdate> {
     let mut cache_updates = Vec::new();
     for write in writes {
         match write {
-            Write::InsertTimer(row) => cache_updates.push(CacheUpdate::Armed(row.key())),
+            Write::InsertTimer(row) => {
+                cache_updates.push(CacheUpdate::Armed(row.key(), definition));
+            }
             Write::DeleteTimer(key) => cache_updates.push(CacheUpdate::Disarmed(*key)),
             Write::MoveTimer { from, to } => {
                 cache_updates.push(CacheUpdate::Disarmed(*from));
-                cache_updates.push(CacheUpdate::Armed(*to));
+                cache_updates.push(CacheUpdate::Armed(*to, definition));
             }
             Write::InsertTask(row) | Write::UpdateTask { row, .. } => {
                 cache_updates.push(CacheUpdate::Task(row.clone()));
@@ -195,11 +202,16 @@ impl Machine {
         // On a shared store two commits go side by side, and the later one may be faster.
         let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
-        let picked = self.mailboxes.pick(self.pace.turns(), late, |it| self.slow.has_many(it));
+        let picked = self.mailboxes.pick(&PickRules {
+            limit: self.pace.turns(),
+            late,
+            waits: &|it| self.slow.has_many(it),
+            weight: &|it, class| self.weights.effects(it, class),
+        });
         let found = !picked.instances.is_empty();
         batch.mix = picked.mix;
-        for id in picked.instances {
-            batch.entries.extend(self.begin_entry(id));
+        for (id, class) in picked.instances {
+            batch.entries.extend(self.begin_entry(id, class));
         }
         let fresh = batch.entries.len();
         self.note_timers(&mut batch);
@@ -252,7 +264,7 @@ impl Machine {
         self.advanced(number, turns.unwrap_or_default());
     }
 
-    fn begin_entry(&mut self, id: InstanceId) -> Option<BatchEntry> {
+    fn begin_entry(&mut self, id: InstanceId, class: Class) -> Option<BatchEntry> {
         let solo_limit = self.limits.events_per_turn;
         let mailbox = self.mailboxes.get_mut(id)?;
         let limit = if mailbox.solo > 0 { 1 } else { solo_limit };
@@ -264,7 +276,7 @@ impl Machine {
         (mailbox.durable, mailbox.goes_on) = (false, false);
         let items = self.mailboxes.take(id, from_memory);
         let cached = self.cache.take(id);
-        Some(BatchEntry { items, inbox, cached, ..BatchEntry::new(id) })
+        Some(BatchEntry { class, items, inbox, cached, ..BatchEntry::new(id) })
     }
 
     /// What the first entries of a batch and its global commands need; the others come with their
@@ -658,6 +670,10 @@ impl Machine {
                 }
             }
         }
+        for (index, turn) in &fresh {
+            let entry = &batch.entries[*index];
+            self.weights.saw(entry.definition_id(), entry.class, effects(turn));
+        }
         self.defer_heavy_turns(&mut batch, &mut fresh, &computed);
         for (index, turn) in computed.into_iter().chain(fresh) {
             let Some(entry) = batch.entries.get_mut(index) else { continue };
@@ -698,10 +714,11 @@ impl Machine {
         joined: &[(usize, Result<Turn, Fault>)],
     ) {
         let all: usize = fresh.iter().chain(joined).map(|(_, turn)| effects(turn)).sum();
-        if all <= EFFECTS_PER_BATCH {
+        let limit = effects_per_batch(batch.mix);
+        if all <= limit {
             return;
         }
-        let mut left = EFFECTS_PER_BATCH;
+        let mut left = limit;
         for (_, turn) in joined {
             left = left.saturating_sub(effects(turn));
         }
@@ -758,7 +775,7 @@ impl Machine {
         for index in std::mem::take(&mut batch.turns) {
             let builder = batch.entries.get_mut(index).and_then(|entry| entry.builder.as_mut());
             let Some((unit, row)) = builder.and_then(|it| it.finish(&mut env)) else { continue };
-            let cache_updates = cache_updates(&unit.writes);
+            let cache_updates = cache_updates(&unit.writes, row.definition);
             batch.units.push(unit);
             batch.origins.push(UnitOrigin::Turn(index, Box::new(row), cache_updates));
         }
@@ -834,14 +851,13 @@ fn detached_after(task: &TaskRow, item: &MailboxItem, machine: &Machine) -> Opti
         _ if task.state == TaskState::Done => None,
         MailboxItem::Report { token, report, .. } => token_holds(task, *token, machine.epoch)
             .then(|| Box::new(after_report(task, report, TaskCause::Reported, now))),
-        _ if task.state != TaskState::Leased => None,
-        MailboxItem::AttemptTimedOut(_) => {
+        MailboxItem::AttemptTimedOut(_) if has_timed_out(task, machine.now) => {
             let (failure, retryable) = (Failure::new("TASK_TIMEOUT", "it took too long"), true);
             let (retry_after_ms, thrown) = (None, None);
             let report = Report::Failed { failure, retryable, retry_after_ms, thrown };
             Some(Box::new(after_report(task, &report, TaskCause::Timeout, now)))
         }
-        MailboxItem::LeaseExpired(_) => {
+        MailboxItem::LeaseExpired(_) if has_expired(task, machine.now) => {
             let mut again = task.clone();
             expire(&mut again, now);
             // There is no instance left to show an incident: the last expiry is the outcome.

@@ -327,7 +327,7 @@ impl Machine {
 
     pub(super) fn apply_cache_update(&mut self, cache_update: CacheUpdate) {
         match cache_update {
-            CacheUpdate::Armed(key) => self.armed(key),
+            CacheUpdate::Armed(key, definition) => self.armed(key, definition),
             CacheUpdate::Disarmed(key) => self.timers.remove(key),
             CacheUpdate::TaskOver(task) => self.claims.over(task),
             CacheUpdate::Task(row) => {
@@ -349,13 +349,15 @@ impl Machine {
         for id in &done.woken {
             let mailbox = self.mailboxes.open(*id);
             mailbox.durable |= !(is_injected(InjectedBug::LoseWakeUp) && mailbox.in_flight);
-            self.mailboxes.wake(*id, Class::Events);
+            let class = mailbox.class_of_events();
+            self.mailboxes.wake(*id, class);
         }
         for id in &done.cancelled {
             self.mailboxes.wake(*id, Class::Cancels);
         }
-        for id in &done.accepted {
-            self.mailboxes.open(*id).goes_on = true;
+        for (id, definition) in done.accepted.iter().zip(&done.accepted_definitions) {
+            let mailbox = self.mailboxes.open(*id);
+            (mailbox.goes_on, mailbox.definition) = (true, *definition);
             self.mailboxes.wake(*id, Class::Spawned);
         }
     }
@@ -434,8 +436,8 @@ impl Machine {
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         mailbox.in_flight = false;
         let quiet = !mailbox.durable && !mailbox.goes_on;
-        let class =
-            if mailbox.durable || mailbox.has_pending() { Class::Events } else { Class::Yields };
+        let has_events = mailbox.durable || mailbox.has_pending();
+        let class = if has_events { mailbox.class_of_events() } else { Class::Yields };
         self.mailboxes.wake(id, class);
         self.tree_member_rests(id);
         if quiet {

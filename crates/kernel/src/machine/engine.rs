@@ -13,7 +13,7 @@ use super::io::{Counters, Input, Levels, Output, Ticket};
 use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, Mailboxes, PendingItem, owner};
 use super::membership::Cluster;
 use super::outage::Outage;
-use super::pace::Pace;
+use super::pace::{Pace, TurnWeights};
 use super::ready::Class;
 use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
@@ -73,6 +73,7 @@ pub struct Machine {
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) slow: SlowTurns,
     pub(super) pace: Pace,
+    pub(super) weights: TurnWeights,
     /// Instances that were set aside.
     pub(super) damaged: BTreeSet<InstanceId>,
     pub(super) cache: Cache,
@@ -116,6 +117,7 @@ impl Machine {
             batches: BTreeMap::new(),
             slow: SlowTurns::default(),
             pace,
+            weights: TurnWeights::default(),
             damaged: BTreeSet::new(),
             cache,
             trees: Trees::default(),
@@ -328,14 +330,18 @@ impl Machine {
         }
     }
 
-    /// Moves due timers to their instances, a bounded number at a time (T8).
+    /// Moves due timers to their instances: of each definition no more than a batch can take, so
+    /// that the timers of others reach the batch too (T8).
     fn queue_due_timers(&mut self) {
-        let now = self.now.engine;
-        while self.mailboxes.ready_in(Class::Timers) < 4 * self.limits.batch_turns
-            && let Some(key) = self.timers.pop_due(now)
-        {
+        let (now, limit) = (self.now.engine, self.limits.batch_turns);
+        loop {
+            let mailboxes = &self.mailboxes;
+            let has_room = |it| mailboxes.ready_of(Class::Timers, it) < limit;
+            let Some((key, definition)) = self.timers.pop_due(now, has_room) else { return };
             let pending = PendingItem::internal(MailboxItem::Timer(key), key.due_at);
-            self.push(owner(key.id), pending, Class::Timers);
+            let id = owner(key.id);
+            self.mailboxes.open(id).definition = definition;
+            self.push(id, pending, Class::Timers);
         }
     }
 
@@ -360,12 +366,12 @@ impl Machine {
 
     fn timers_read(&mut self, rows: Result<Vec<crate::store::TimerRow>, crate::store::Error>) {
         if let Ok(rows) = rows {
-            let keys: Vec<_> = rows.iter().map(crate::store::TimerRow::key).collect();
-            self.timers.read(&keys);
+            let timers: Vec<_> = rows.iter().map(|row| (row.key(), row.definition)).collect();
+            self.timers.read(&timers);
             // A turn that has to wait for its definition would be overtaken by those that come
             // after it (T8).
             for row in rows.iter().filter(|row| self.definitions.get(row.definition).is_none()) {
-                self.timers.hold(row.key(), row.definition);
+                self.timers.hold(row.definition);
             }
             let missing: BTreeSet<DefinitionId> = rows.iter().map(|row| row.definition).collect();
             for id in missing {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Timestamp};
 
 use super::io::Ticket;
-use super::ready::{Class, Picked, ReadySet};
+use super::ready::{Class, PickRules, Picked, ReadySet};
 use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
 use crate::history::AuditInfo;
 use crate::open::Key;
@@ -136,6 +136,12 @@ impl Mailbox {
     /// Whether a caller waits for the instance, or for one of its pending items.
     pub(super) fn has_callers(&self) -> bool {
         !self.waiters.is_empty() || self.pending.iter().any(|it| it.ticket.is_some())
+    }
+
+    /// How urgent events for the instance are: a caller may wait for it.
+    pub(super) fn class_of_events(&self) -> Class {
+        let is_only_delivered = self.pending.is_empty() && self.waiters.is_empty();
+        if is_only_delivered { Class::Deliveries } else { Class::Events }
     }
 
     /// Whether nothing needs the mailbox.
@@ -269,19 +275,14 @@ impl Mailboxes {
         self.ready.is_empty()
     }
 
-    /// How many are ready in a class.
-    pub(super) fn ready_in(&self, class: Class) -> usize {
-        self.ready.len(class)
+    /// How many of a definition are ready in a class, about.
+    pub(super) fn ready_of(&self, class: Class, definition: DefinitionId) -> usize {
+        self.ready.len_of(class, definition)
     }
 
     /// Takes instances for a batch ([`ReadySet::pick`]).
-    pub(super) fn pick(
-        &mut self,
-        limit: usize,
-        late: Option<Class>,
-        waits: impl Fn(DefinitionId) -> bool,
-    ) -> Picked {
-        self.ready.pick(limit, late, waits)
+    pub(super) fn pick(&mut self, rules: &PickRules<'_>) -> Picked {
+        self.ready.pick(rules)
     }
 
     fn count_in(&mut self, item: &PendingItem) {
@@ -494,6 +495,6 @@ mod tests {
         assert!(mailboxes.none_ready());
         mailboxes.open(id(1)).in_flight = false;
         mailboxes.wake(id(1), Class::Events);
-        assert_eq!(mailboxes.ready_in(Class::Events), 1);
+        assert_eq!(mailboxes.ready_of(Class::Events, DefinitionId(0)), 1);
     }
 }

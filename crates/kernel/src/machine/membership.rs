@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use meantime_core::{InstanceId, Timestamp};
+use meantime_core::{DefinitionId, InstanceId, Timestamp};
 
 use super::engine::Machine;
 use super::io::{Output, Ticket};
@@ -149,7 +149,7 @@ impl Machine {
     pub(super) fn receive_notices(&mut self, notices: Vec<Notice>) {
         for notice in notices {
             match notice {
-                Notice::Armed(key) => self.timers.arm(key),
+                Notice::Armed(key, definition) => self.timers.arm(key, definition),
                 Notice::Rested(id) => self.look_at_tree_of_waiter(id),
                 Notice::TaskReady { queue, name } => {
                     self.claims.offer(&queue, name.as_deref());
@@ -188,12 +188,12 @@ impl Machine {
     }
 
     /// A timer was armed: whoever looks after the instance must know.
-    pub(super) fn armed(&mut self, key: TimerKey) {
+    pub(super) fn armed(&mut self, key: TimerKey, definition: DefinitionId) {
         let owner = self.cluster.membership.node_of(key.id.0.instance);
         if !self.config.shared_store || owner == self.cluster.node_index() {
-            self.timers.arm(key);
+            self.timers.arm(key, definition);
         } else if !key.frozen && key.due_at < self.now.engine.saturating_add_millis(WINDOW_MS) {
-            self.cluster.notices.push((To::Node(owner), Notice::Armed(key)));
+            self.cluster.notices.push((To::Node(owner), Notice::Armed(key, definition)));
         }
     }
 

@@ -74,5 +74,4 @@ pub use engine::{Config, Machine};
 pub use io::{Counters, Input, Levels, Output, Ticket, TimedOut};
 pub use job::{Job, JobKind};
 pub use measure::Distribution;
-pub use slow::EFFECTS_PER_BATCH;
 pub use tree::rests_by_itself;

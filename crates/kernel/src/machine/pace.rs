@@ -9,8 +9,15 @@
 //!
 //! Only batches that are nearly full tell anything: a small one that took long had another
 //! reason.
+//!
+//! [`TurnWeights`] remembers how many effects turns have, by definition and class, so that a batch
+//! can tell before it is computed how much it will write.
 
-use super::ready::Mix;
+use std::collections::BTreeMap;
+
+use meantime_core::DefinitionId;
+
+use super::ready::{Class, Mix};
 
 /// How long a batch may take where commits are fast.
 const TARGET_MS: i64 = 5;
@@ -71,9 +78,51 @@ impl Pace {
     }
 }
 
+/// How many effects turns of each definition and class had lately: a script may begin with a timer
+/// and start hundreds of children when it fires.
+#[derive(Debug, Default)]
+pub(super) struct TurnWeights {
+    /// Averages, in sixteenths of an effect; only of those that have several.
+    averages: BTreeMap<(DefinitionId, Class), usize>,
+}
+
+impl TurnWeights {
+    /// A turn had so many effects.
+    pub(super) fn saw(&mut self, definition: DefinitionId, class: Class, effects: usize) {
+        let before = self.averages.get(&(definition, class)).copied().unwrap_or(16);
+        let average = (before * 3 + effects * 16).div_ceil(4);
+        if average > 32 {
+            self.averages.insert((definition, class), average);
+        } else if before > 32 {
+            self.averages.remove(&(definition, class));
+        }
+    }
+
+    /// How many the next one is expected to have.
+    pub(super) fn effects(&self, definition: DefinitionId, class: Class) -> usize {
+        self.averages.get(&(definition, class)).map_or(1, |average| average.div_ceil(16))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_are_averages_by_definition_and_class_and_light_ones_are_forgotten() {
+        let one = DefinitionId(1);
+        let mut weights = TurnWeights::default();
+        for _ in 0..8 {
+            weights.saw(one, Class::Timers, 400);
+            weights.saw(one, Class::Spawned, 1);
+        }
+        let heavy = weights.effects(one, Class::Timers);
+        assert!((350..=400).contains(&heavy), "{heavy}");
+        assert_eq!(weights.effects(one, Class::Spawned), 1);
+        assert_eq!(weights.averages.len(), 1);
+        (0..40).for_each(|_| weights.saw(one, Class::Timers, 1));
+        assert!(weights.averages.is_empty());
+    }
 
     /// What is reached when a batch costs so much by itself and so much for each turn, in
     /// microseconds, and there is always more to do.

@@ -8,6 +8,7 @@ use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Ti
 
 use super::mailbox::MailboxItem;
 use super::turn_builder::{Source, TurnBuilder, TurnEnv};
+use crate::clock::Now;
 use crate::command::{Error, LeaseToken, Reply, Report};
 use crate::history::{CancelCause, Record};
 use crate::open::Key;
@@ -15,6 +16,19 @@ use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
 
 /// The code of a task whose worker did not come back.
 pub(super) const LEASE_EXPIRED: &str = "LEASE_EXPIRED";
+
+/// Whether the lease of a task is over. The item that says so may be older than the row: the worker
+/// may have extended its lease since, or another one may have a lease of its own.
+pub(super) fn has_expired(task: &TaskRow, now: Now) -> bool {
+    let until = task.lease.as_ref().map(|lease| lease.until);
+    task.state == TaskState::Leased && until.is_none_or(|until| until <= now.real)
+}
+
+/// Whether the attempt that a task is in has taken too long; the same holds.
+pub(super) fn has_timed_out(task: &TaskRow, now: Now) -> bool {
+    let timeout_at = task.lease.as_ref().and_then(|lease| lease.timeout_at);
+    task.state == TaskState::Leased && timeout_at.is_none_or(|at| at <= now.engine)
+}
 
 impl TurnBuilder {
     /// Judges a report, a lease expiry or a timeout of a task of this instance.
@@ -32,10 +46,10 @@ impl TurnBuilder {
                     self.lease_lost(number, item, id, env);
                 }
             }
-            MailboxItem::LeaseExpired(_) if task.state == TaskState::Leased => {
+            MailboxItem::LeaseExpired(_) if has_expired(&task, env.now) => {
                 self.lease_expired(task, env);
             }
-            MailboxItem::AttemptTimedOut(_) if task.state == TaskState::Leased => {
+            MailboxItem::AttemptTimedOut(_) if has_timed_out(&task, env.now) => {
                 let failure = Failure::new("TASK_TIMEOUT", "the attempt took too long");
                 self.failed(task, failure, TaskCause::Timeout, None, Source::Kernel, env);
             }

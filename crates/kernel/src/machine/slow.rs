@@ -25,9 +25,21 @@ use super::batch::{Batch, BatchEntry};
 use super::engine::Machine;
 use super::io::Output;
 use super::mailbox::PendingItem;
+use super::ready::Mix;
 
 /// How many effects one batch commits, unless a single turn has more.
-pub const EFFECTS_PER_BATCH: usize = 512;
+pub(super) const EFFECTS_PER_BATCH: usize = 512;
+
+/// The same when callers wait for some of its turns and nobody for others.
+const EFFECTS_PER_MIXED_BATCH: usize = 64;
+
+/// How many effects a batch commits, by whom its turns are for.
+pub(super) const fn effects_per_batch(mix: Mix) -> usize {
+    match mix {
+        Mix::Plain => EFFECTS_PER_BATCH,
+        Mix::Mixed | Mix::MixedAndCut => EFFECTS_PER_MIXED_BATCH,
+    }
+}
 
 /// A definition with so many slow turns gets no more until some are through: what waits for the
 /// slow lane is held in memory.
@@ -103,10 +115,11 @@ impl SlowTurns {
     /// Takes turns that are through into a batch, and leaves half of it to others. Their callers
     /// wait in it from now on.
     pub(super) fn join(&mut self, batch: &mut Batch) {
-        let mut left = EFFECTS_PER_BATCH / 2;
+        let limit = effects_per_batch(batch.mix) / 2;
+        let mut left = limit;
         while let Some((_, turn)) = self.computed.front() {
             let weight = effects(turn);
-            if weight > left && left < EFFECTS_PER_BATCH / 2 {
+            if weight > left && left < limit {
                 break;
             }
             left = left.saturating_sub(weight.max(1));

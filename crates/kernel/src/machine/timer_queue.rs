@@ -4,6 +4,9 @@
 //! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
 //! sleep, and it asks the store only when its head is used up: no polling (I12).
 //!
+//! Timers that are due wait by definition, in due order (T8), until there is room for their turns:
+//! a hundred thousand timers of one definition do not keep those of another.
+//!
 //! On a store that several nodes share, others arm timers too. Then it knows its partition of the
 //! next moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
 //! due sooner is told by a notice.
@@ -21,6 +24,9 @@ pub(super) const READ: usize = 8_192;
 /// How far ahead a node looks that shares its store, in milliseconds: several heartbeats.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
+/// So many timers that are due wait in memory; what is behind them waits in the store.
+const MAX_DUE: usize = 32 * READ;
+
 /// A read to make: all timers after a key, at most [`READ`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Read {
@@ -31,9 +37,14 @@ pub(super) struct Read {
 /// Earliest timers first.
 #[derive(Debug)]
 pub(super) struct TimerQueue {
-    known: BTreeSet<TimerKey>,
-    /// Timers of definitions that are being loaded.
-    held: BTreeMap<DefinitionId, BTreeSet<TimerKey>>,
+    known: BTreeMap<TimerKey, DefinitionId>,
+    /// Those that are due, by definition, and how many there are.
+    due: BTreeMap<DefinitionId, BTreeSet<TimerKey>>,
+    due_count: usize,
+    /// The definition that had a timer taken out last.
+    last: DefinitionId,
+    /// Definitions that are being loaded.
+    held: BTreeSet<DefinitionId>,
     /// The last key that is surely known; none when all are.
     horizon: Horizon,
     /// The read under way, with the changes made by commits since it began.
@@ -47,7 +58,8 @@ pub(super) struct TimerQueue {
 #[derive(Debug)]
 struct During {
     before: Option<Timestamp>,
-    changes: Vec<(TimerKey, bool)>,
+    /// Timers that were armed, with their definition, or removed.
+    changes: Vec<(TimerKey, Option<DefinitionId>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +74,17 @@ enum Horizon {
 impl TimerQueue {
     /// A queue that knows nothing yet.
     pub(super) fn new(shared: bool) -> Self {
-        let (known, horizon) = (BTreeSet::new(), Horizon::Nothing);
-        let held = BTreeMap::new();
-        Self { known, held, horizon, during: None, shared, look_again: false }
+        Self {
+            known: BTreeMap::new(),
+            due: BTreeMap::new(),
+            due_count: 0,
+            last: DefinitionId(0),
+            held: BTreeSet::new(),
+            horizon: Horizon::Nothing,
+            during: None,
+            shared,
+            look_again: false,
+        }
     }
 
     /// Others may have armed timers: the head is read again.
@@ -74,49 +94,59 @@ impl TimerQueue {
 
     /// Another partition of the timers is this node's business from now on.
     pub(super) fn partition_changed(&mut self, partition: Partition) {
-        self.known.retain(|key| partition.holds(key.id.0.instance));
+        self.known.retain(|key, _| partition.holds(key.id.0.instance));
+        // The read from the beginning finds them again.
+        (self.due, self.due_count) = (BTreeMap::new(), 0);
         self.held.clear();
         self.horizon = Horizon::Nothing;
         self.look_again = true;
     }
 
     /// A timer was armed by a commit.
-    pub(super) fn arm(&mut self, key: TimerKey) {
+    pub(super) fn arm(&mut self, key: TimerKey, definition: DefinitionId) {
         if key.frozen {
             return;
         }
-        self.cache_update(key, true);
+        self.note_change(key, Some(definition));
         if self.covers(key) {
-            self.known.insert(key);
+            self.insert(key, definition);
             self.shrink();
         }
     }
 
     /// A timer was removed by a commit.
     pub(super) fn remove(&mut self, key: TimerKey) {
-        self.cache_update(key, false);
+        self.note_change(key, None);
         self.forget(key);
     }
 
-    fn forget(&mut self, key: TimerKey) {
-        self.known.remove(&key);
-        for held in self.held.values_mut() {
-            held.remove(&key);
+    fn insert(&mut self, key: TimerKey, definition: DefinitionId) {
+        // A read from the beginning brings those again that are due.
+        if !self.due.get(&definition).is_some_and(|due| due.contains(&key)) {
+            self.known.insert(key, definition);
         }
-        self.held.retain(|_, held| !held.is_empty());
     }
 
-    /// A timer cannot fire before its definition is loaded, and neither can those after it that
-    /// have the same: each definition keeps its order (T8).
-    pub(super) fn hold(&mut self, key: TimerKey, definition: DefinitionId) {
-        if self.known.remove(&key) {
-            self.held.entry(definition).or_default().insert(key);
+    fn forget(&mut self, key: TimerKey) {
+        if self.known.remove(&key).is_some() {
+            return;
         }
+        // Few definitions have timers that are due and wait.
+        for due in self.due.values_mut() {
+            self.due_count -= usize::from(due.remove(&key));
+        }
+        self.due.retain(|_, due| !due.is_empty());
+    }
+
+    /// Timers cannot fire before their definition is loaded: all of them wait, so that they keep
+    /// their order (T8).
+    pub(super) fn hold(&mut self, definition: DefinitionId) {
+        self.held.insert(definition);
     }
 
     /// A definition is loaded, or never will be.
     pub(super) fn release(&mut self, definition: DefinitionId) {
-        self.known.extend(self.held.remove(&definition).unwrap_or_default());
+        self.held.remove(&definition);
     }
 
     /// Whether timers wait for their definition.
@@ -124,17 +154,47 @@ impl TimerQueue {
         !self.held.is_empty()
     }
 
-    /// The next due timer, taken out.
-    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<TimerKey> {
+    /// Takes out the next due timer, of each definition in turn: its earliest. Definitions without
+    /// room for another turn are passed over.
+    pub(super) fn pop_due(
+        &mut self,
+        now: Timestamp,
+        has_room: impl Fn(DefinitionId) -> bool,
+    ) -> Option<(TimerKey, DefinitionId)> {
+        self.sort_due(now);
+        let can_fire =
+            |definition: &DefinitionId| !self.held.contains(definition) && has_room(*definition);
+        let (after, before) =
+            (self.due.range(next(self.last)..), self.due.range(..next(self.last)));
+        let mut definitions = after.chain(before).map(|(definition, _)| *definition);
+        let definition = definitions.find(can_fire)?;
+        self.last = definition;
+        let due = self.due.get_mut(&definition)?;
+        let key = due.pop_first()?;
+        self.due_count -= 1;
+        if due.is_empty() {
+            self.due.remove(&definition);
+        }
+        Some((key, definition))
+    }
+
+    /// Moves what has become due to its definition.
+    fn sort_due(&mut self, now: Timestamp) {
         let now =
             if is_injected(InjectedBug::FireEarly) { now.saturating_add_millis(500) } else { now };
-        self.known.first().filter(|key| key.due_at <= now)?;
-        self.known.pop_first()
+        while self.due_count < MAX_DUE
+            && let Some(first) = self.known.first_entry().filter(|it| it.key().due_at <= now)
+        {
+            let (key, definition) = first.remove_entry();
+            self.due_count += usize::from(self.due.entry(definition).or_default().insert(key));
+        }
     }
 
     /// When the next known timer is due.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.known.first().map(|key| key.due_at)
+        let waiting = self.due.values().filter_map(BTreeSet::first);
+        let first = waiting.chain(self.known.first_key_value().map(|(key, _)| key)).min();
+        first.map(|key| key.due_at)
     }
 
     /// Whether the store must be asked. Marks the read as under way.
@@ -145,6 +205,8 @@ impl TimerQueue {
         let after = match self.horizon {
             _ if self.look_again => None,
             _ if !self.known.is_empty() || !self.held.is_empty() => return None,
+            // What is due and waits in memory is enough for now.
+            _ if self.due_count >= MAX_DUE => return None,
             Horizon::Everything => return None,
             Horizon::Before(instant) if now < instant => return None,
             Horizon::Nothing | Horizon::Before(_) => None,
@@ -162,19 +224,21 @@ impl TimerQueue {
     }
 
     /// What the store answered: all timers after the key that was asked for, at most [`READ`].
-    pub(super) fn read(&mut self, keys: &[TimerKey]) {
+    pub(super) fn read(&mut self, timers: &[(TimerKey, DefinitionId)]) {
         let Some(During { before, changes }) = self.during.take() else { return };
-        self.horizon = match keys.last() {
-            Some(last) if keys.len() >= READ => Horizon::Until(*last),
+        self.horizon = match timers.last() {
+            Some((last, _)) if timers.len() >= READ => Horizon::Until(*last),
             _ => before.map_or(Horizon::Everything, Horizon::Before),
         };
-        self.known.extend(keys);
+        for (key, definition) in timers {
+            self.insert(*key, *definition);
+        }
         // The read may have missed commits that overlapped it.
         for (key, armed) in changes {
-            if armed && self.covers(key) {
-                self.known.insert(key);
-            } else if !armed {
-                self.forget(key);
+            match armed {
+                Some(definition) if self.covers(key) => self.insert(key, definition),
+                Some(_) => {}
+                None => self.forget(key),
             }
         }
     }
@@ -194,7 +258,7 @@ impl TimerQueue {
         }
     }
 
-    fn cache_update(&mut self, key: TimerKey, armed: bool) {
+    fn note_change(&mut self, key: TimerKey, armed: Option<DefinitionId>) {
         if let Some(during) = &mut self.during {
             during.changes.push((key, armed));
         }
@@ -206,15 +270,66 @@ impl TimerQueue {
             while self.known.len() > READ {
                 self.known.pop_last();
             }
-            self.horizon = self.known.last().map_or(Horizon::Nothing, |key| Horizon::Until(*key));
+            let last = self.known.last_key_value();
+            self.horizon = last.map_or(Horizon::Nothing, |(key, _)| Horizon::Until(*key));
         }
     }
+}
+
+/// The definition after one.
+const fn next(definition: DefinitionId) -> DefinitionId {
+    DefinitionId(definition.0.saturating_add(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use meantime_core::{InstanceId, TimerId};
+
+    const ONE: DefinitionId = DefinitionId(1);
+
+    fn pop(queue: &mut TimerQueue, now: Timestamp) -> Option<TimerKey> {
+        queue.pop_due(now, |_| true).map(|(key, _)| key)
+    }
+
+    fn of_one(keys: &[TimerKey]) -> Vec<(TimerKey, DefinitionId)> {
+        keys.iter().map(|key| (*key, ONE)).collect()
+    }
+
+    #[test]
+    fn t8_a_storm_of_one_definition_does_not_keep_the_timers_of_another() {
+        let (storm, other) = (DefinitionId(1), DefinitionId(2));
+        let mut queue = TimerQueue::new(false);
+        queue.wants_read(Timestamp::MIN);
+        let mut timers: Vec<_> = (0..100).map(|at| (key(at, 0), storm)).collect();
+        timers.extend([(key(200, 1), other), (key(201, 2), other)]);
+        queue.read(&timers);
+        let now = Timestamp::from_millis(300);
+        let popped: Vec<_> = (0..5).filter_map(|_| queue.pop_due(now, |_| true)).collect();
+        let wanted = [key(0, 0), key(200, 1), key(1, 0), key(201, 2), key(2, 0)];
+        assert_eq!(popped.iter().map(|(key, _)| *key).collect::<Vec<_>>(), wanted);
+        assert_eq!(queue.pop_due(now, |it| it != storm), None, "it has no room for more");
+        assert_eq!(queue.next_due(), Some(Timestamp::from_millis(3)));
+        queue.remove(key(3, 0));
+        assert_eq!(queue.next_due(), Some(Timestamp::from_millis(4)));
+    }
+
+    #[test]
+    fn timers_that_are_due_and_wait_are_not_read_twice() {
+        let mut queue = TimerQueue::new(true);
+        queue.wants_read(Timestamp::MIN);
+        queue.read(&of_one(&[key(1, 0), key(2, 1)]));
+        let now = Timestamp::from_millis(5);
+        assert_eq!(queue.pop_due(now, |_| false), None);
+        queue.look_again();
+        assert!(queue.wants_read(now).is_some());
+        queue.read(&of_one(&[key(1, 0), key(2, 1)]));
+        assert_eq!(
+            (pop(&mut queue, now), pop(&mut queue, now)),
+            (Some(key(1, 0)), Some(key(2, 1)))
+        );
+        assert_eq!(pop(&mut queue, now), None);
+    }
 
     fn key(due_ms: i64, number: u32) -> TimerKey {
         let id = TimerId(InstanceId::new(1, 1).effect(1, number));
@@ -225,10 +340,10 @@ mod tests {
     fn a_timer_armed_while_a_read_is_under_way_is_not_lost() {
         let mut queue = TimerQueue::new(false);
         assert_eq!(queue.wants_read(Timestamp::MIN), Some(Read { after: None, before: None }));
-        queue.arm(key(5, 0));
-        queue.read(&[key(7, 1)]);
-        assert_eq!(queue.pop_due(Timestamp::from_millis(9)), Some(key(5, 0)));
-        assert_eq!(queue.pop_due(Timestamp::from_millis(9)), Some(key(7, 1)));
+        queue.arm(key(5, 0), ONE);
+        queue.read(&of_one(&[key(7, 1)]));
+        assert_eq!(pop(&mut queue, Timestamp::from_millis(9)), Some(key(5, 0)));
+        assert_eq!(pop(&mut queue, Timestamp::from_millis(9)), Some(key(7, 1)));
         assert_eq!(queue.wants_read(Timestamp::MIN), None);
     }
 
@@ -237,7 +352,7 @@ mod tests {
         let mut queue = TimerQueue::new(false);
         queue.wants_read(Timestamp::MIN);
         queue.remove(key(5, 0));
-        queue.read(&[key(5, 0)]);
+        queue.read(&of_one(&[key(5, 0)]));
         assert_eq!(queue.next_due(), None);
     }
 
@@ -247,10 +362,10 @@ mod tests {
         queue.wants_read(Timestamp::MIN);
         queue.read(&[]);
         for number in 0..40_000 {
-            queue.arm(key(i64::from(number), number));
+            queue.arm(key(i64::from(number), number), ONE);
         }
         assert!(queue.known.len() <= 2 * READ);
-        while queue.pop_due(Timestamp::MAX).is_some() {}
+        while pop(&mut queue, Timestamp::MAX).is_some() {}
         assert!(queue.wants_read(Timestamp::MIN).is_some_and(|read| read.after.is_some()));
     }
 
@@ -258,8 +373,8 @@ mod tests {
     fn nothing_is_due_early() {
         let mut queue = TimerQueue::new(false);
         queue.wants_read(Timestamp::MIN);
-        queue.read(&[key(10, 0)]);
-        assert_eq!(queue.pop_due(Timestamp::from_millis(9)), None);
+        queue.read(&of_one(&[key(10, 0)]));
+        assert_eq!(pop(&mut queue, Timestamp::from_millis(9)), None);
         assert_eq!(queue.next_due(), Some(Timestamp::from_millis(10)));
     }
 
@@ -270,12 +385,12 @@ mod tests {
         let before = Some(at(WINDOW_MS));
         assert_eq!(queue.wants_read(at(0)), Some(Read { after: None, before }));
         queue.read(&[]);
-        queue.arm(key(WINDOW_MS + 1, 0));
+        queue.arm(key(WINDOW_MS + 1, 0), ONE);
         assert_eq!(queue.next_due(), None);
         assert_eq!(queue.wants_read(at(5)), None);
         queue.look_again();
         assert!(queue.wants_read(at(5)).is_some());
-        queue.read(&[key(WINDOW_MS + 1, 0)]);
+        queue.read(&of_one(&[key(WINDOW_MS + 1, 0)]));
         assert_eq!(queue.next_due(), Some(at(WINDOW_MS + 1)));
     }
 
@@ -284,18 +399,17 @@ mod tests {
         let (late, soon) = (DefinitionId(7), Timestamp::from_millis(9));
         let mut queue = TimerQueue::new(false);
         queue.wants_read(Timestamp::MIN);
-        queue.read(&[key(1, 0), key(2, 1), key(3, 2), key(4, 3)]);
-        queue.hold(key(1, 0), late);
-        queue.hold(key(3, 2), late);
-        queue.hold(key(4, 3), late);
-        assert_eq!(queue.pop_due(soon), Some(key(2, 1)));
-        assert_eq!(queue.pop_due(soon), None);
+        let timers = [(key(1, 0), late), (key(2, 1), ONE), (key(3, 2), late), (key(4, 3), late)];
+        queue.read(&timers);
+        queue.hold(late);
+        assert_eq!(pop(&mut queue, soon), Some(key(2, 1)));
+        assert_eq!(pop(&mut queue, soon), None);
         assert!(queue.is_holding());
         assert_eq!(queue.wants_read(Timestamp::MIN), None);
         queue.remove(key(3, 2));
         queue.release(late);
-        assert_eq!(queue.pop_due(soon), Some(key(1, 0)));
-        assert_eq!(queue.pop_due(soon), Some(key(4, 3)));
+        assert_eq!(pop(&mut queue, soon), Some(key(1, 0)));
+        assert_eq!(pop(&mut queue, soon), Some(key(4, 3)));
         assert!(!queue.is_holding());
     }
 
@@ -303,7 +417,7 @@ mod tests {
     fn timers_of_another_share_are_forgotten() {
         let mut queue = TimerQueue::new(true);
         queue.wants_read(Timestamp::MIN);
-        queue.read(&[key(5, 0)]);
+        queue.read(&of_one(&[key(5, 0)]));
         queue.partition_changed(Partition { index: 0, count: 2 });
         assert_eq!(queue.next_due(), None);
         assert!(queue.wants_read(Timestamp::MIN).is_some());

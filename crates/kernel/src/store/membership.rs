@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use meantime_core::{InstanceId, Timestamp};
+use meantime_core::{DefinitionId, InstanceId, Timestamp};
 use minicbor::{Decode, Encode};
 
 use super::TimerKey;
@@ -108,9 +108,9 @@ impl Membership {
 /// What one node tells others after a commit. A lost notice makes something late, never wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Notice {
-    /// A timer was armed that is due soon.
+    /// A timer of an instance of this definition was armed, and is due soon.
     #[n(0)]
-    Armed(#[n(0)] TimerKey),
+    Armed(#[n(0)] TimerKey, #[n(1)] DefinitionId),
     /// An instance that somebody waits for has come to rest.
     #[n(1)]
     Rested(#[n(0)] InstanceId),

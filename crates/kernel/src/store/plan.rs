@@ -501,6 +501,8 @@ pub struct UnitDone {
     pub cancelled: Vec<InstanceId>,
     /// Instances that were accepted.
     pub accepted: Vec<InstanceId>,
+    /// Their definitions, in the same order.
+    pub accepted_definitions: Vec<DefinitionId>,
     /// Whether a message was kept for later.
     pub kept: bool,
     /// Whether a message was dropped because its id was seen before.

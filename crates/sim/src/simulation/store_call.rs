@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use meantime_core::InstanceId;
-use meantime_kernel::machine::{EFFECTS_PER_BATCH, Input, Job, Machine, Output, rests_by_itself};
+use meantime_kernel::machine::{Input, Job, Machine, Output, rests_by_itself};
 use meantime_kernel::store::{
     DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit, UnitDone, UnitResult,
 };
@@ -31,6 +31,9 @@ enum CallOutcome {
     /// It fails in a way that only a restart can resolve; says whether it was executed.
     Broken(bool),
 }
+
+/// How many turns that may have been put off are remembered.
+const MAX_DEFERRED_TURNS: usize = 256;
 
 impl Simulation {
     /// Polls a machine until it has no more outputs.
@@ -133,11 +136,12 @@ impl Simulation {
             Output::Advance(batch, jobs) => {
                 let turns = self.compute_turns(node, batch, jobs);
                 let computed = self.nodes[node].computed.take();
-                // Of many effects some are put off: their turns come with a later batch.
-                let effects = computed.iter().map(|it| it.effects.len()).sum::<usize>();
-                if effects > EFFECTS_PER_BATCH {
-                    self.nodes[node].slow_turns.extend(computed.iter().cloned());
-                }
+                // Turns with effects can be put off, beside others that were: they come with a later
+                // batch. Only the latest are worth remembering.
+                let slow_turns = &mut self.nodes[node].slow_turns;
+                slow_turns.extend(computed.iter().filter(|it| !it.effects.is_empty()).cloned());
+                let old = slow_turns.len().saturating_sub(MAX_DEFERRED_TURNS);
+                slow_turns.drain(..old);
                 self.nodes[node].turns.insert(batch, computed);
                 Input::Advanced(batch, turns)
             }

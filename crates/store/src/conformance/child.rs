@@ -15,6 +15,7 @@ declare!("child":
     a_child_of_an_unknown_definition_is_a_conflict,
     a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only,
     a_child_with_a_taken_key_is_a_conflict,
+    a_parent_that_ends_with_the_unit_is_not_told_of_a_conflict,
     a_tree_grows_to_its_limit_and_again_when_somebody_left,
     live_children_are_listed_in_the_order_of_their_effects,
     a_normal_end_spares_detached_and_abandoned_children,
@@ -125,6 +126,16 @@ fn a_child_of_an_unknown_definition_is_a_conflict(bench: &Bench<'_>) {
     assert_eq!((done.woken, done.accepted), (vec![id(1)], Vec::new()));
     assert_eq!(conflict(bench), "unknown_definition");
     assert_eq!(bench.instance(id(2)), None);
+}
+
+/// Repairs I, item 7: a definition that starts itself and ends, in a tree that is full.
+fn a_parent_that_ends_with_the_unit_is_not_told_of_a_conflict(bench: &Bench<'_>) {
+    bench.deploy("child", "v1", Vec::new());
+    bench.done(start(&instance(1)));
+    let conditional_writes = vec![apply(2, Some(2))];
+    let done = bench.done(Unit { conditional_writes, ..turn(&ended(&instance(1))) });
+    assert_eq!((done.woken, done.accepted), (Vec::new(), Vec::new()));
+    assert!(bench.inbox(id(1)).is_empty());
 }
 
 fn a_tree_grows_to_its_limit_and_again_when_somebody_left(bench: &Bench<'_>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use meantime_core::{TaskId, Timestamp};
+use meantime_core::{DefinitionId, TaskId, Timestamp};
 use meantime_kernel::store::{
     ClaimQuery, Fence, FetchRequest, Fetched, Membership, NodeIndex, Notice, Partition, Store,
     TaskState, To, Unit, UnitResult, Write,
@@ -355,7 +355,7 @@ fn notices_reach_those_they_are_for() {
     one.listen(Arc::new(move |notices| mine.send(("one", notices)).expect("it is heard")));
     other.listen(Arc::new(move |notices| sender.send(("other", notices)).expect("it is heard")));
     let rested = Notice::Rested(id(1));
-    let armed = Notice::Armed(timer(1, 5).key());
+    let armed = Notice::Armed(timer(1, 5).key(), DefinitionId(1));
     // Nobody is told when a connection has begun to listen, so it is told until it is heard.
     let notices = || vec![(To::Others, rested.clone()), (To::Node(NodeIndex(1)), armed.clone())];
     let mut first = Vec::new();

@@ -190,7 +190,7 @@ impl UnitResolver<'_> {
             let cause = StartCause::Signal { name: name.clone() };
             let input = payload.clone();
             let start = Start { at: Some(element), ..Start::new(cause, input) };
-            self.accept(self.new_instance(id, head.id, &start), writes);
+            self.accept(Box::new(self.new_instance(id, head.id, &start)), writes);
         }
     }
 
@@ -229,7 +229,7 @@ impl UnitResolver<'_> {
             row.meta.started_by = Some(StartedBy { name, key: key.clone(), others });
             self.snapshot.keys.insert((head.name, key), id);
         }
-        self.accept(row, writes);
+        self.accept(Box::new(row), writes);
     }
 
     /// A key became free: the oldest message that waits for it starts the next instance, by

@@ -56,13 +56,11 @@ impl UnitResolver<'_> {
                     self.snapshot.trees.entry(root).or_default().live += 1;
                     writes.push(Write::JoinTree { root });
                 }
-                self.done.accepted.push(row.id);
-                writes.push(Write::InsertInstance(row));
+                self.accept(row, writes);
                 return;
             }
         };
-        let answer = Answer::Conflict { code: conflict.to_owned() };
-        self.deliver(key.instance, Event::EffectDone { key, answer }, None, seq, writes);
+        self.answer(key, Answer::Conflict { code: conflict.to_owned() }, seq, writes);
     }
 
     /// Whether there are as many live instances below the root as there may be. Counted in the

@@ -43,9 +43,8 @@ impl UnitResolver<'_> {
                 Some(head) => {
                     row.definition = head.id;
                     let id = row.id;
-                    self.done.accepted.push(id);
                     self.done.scheduled = Some(id);
-                    writes.push(Write::InsertInstance(row));
+                    self.accept(row, writes);
                     if let Some(identity) = identity {
                         self.snapshot.keys.insert(identity, id);
                     } else {
@@ -61,8 +60,7 @@ impl UnitResolver<'_> {
             self.done.conflict = Some(code.clone());
         }
         if let Some(key) = answer {
-            let event = Event::EffectDone { key, answer: outcome };
-            self.deliver(key.instance, event, None, seq, writes);
+            self.answer(key, outcome, seq, writes);
         }
     }
 
@@ -119,7 +117,7 @@ impl UnitResolver<'_> {
             let cause = StartCause::Timer { element: element.clone() };
             let input = Json::of(&spec).unwrap_or_default();
             let start = Start::new(cause, input);
-            self.accept(self.new_instance(*id, definition, &start), writes);
+            self.accept(Box::new(self.new_instance(*id, definition, &start)), writes);
             self.snapshot.tagged.entry(timer_start.clone()).or_default().push(*id);
             writes.push(tagged(*id, timer_start.clone()));
         }

@@ -1,6 +1,6 @@
 //! Units in order: what must be new, the fence, the writes, then what depends on others.
 
-use meantime_core::{DefinitionId, Event, InstanceId, Start, Timestamp};
+use meantime_core::{Answer, DefinitionId, EffectKey, Event, InstanceId, Start, Timestamp};
 
 use super::snapshot::Snapshot;
 use crate::open::Open;
@@ -28,7 +28,7 @@ impl Plan {
         let mut resolved = ResolvedPlan::default();
         for (number, unit) in self.units.into_iter().enumerate() {
             let mut unit_resolver =
-                UnitResolver { now: self.now, snapshot, done: UnitDone::default() };
+                UnitResolver { now: self.now, snapshot, ended: None, done: UnitDone::default() };
             let mut writes = Vec::new();
             let result = match unit_resolver.unit(unit, &mut fence, &mut writes)? {
                 Some(failed) => failed,
@@ -45,6 +45,8 @@ impl Plan {
 pub(super) struct UnitResolver<'a> {
     pub(super) now: Timestamp,
     pub(super) snapshot: &'a mut Snapshot,
+    /// The instance that ends by this unit.
+    pub(super) ended: Option<InstanceId>,
     pub(super) done: UnitDone,
 }
 
@@ -71,6 +73,10 @@ impl UnitResolver<'_> {
             return Ok(Some(UnitResult::Conflict));
         }
         self.note_guard(&unit.fence);
+        self.ended = match &unit.fence {
+            Fence::Insert(row) | Fence::Turn { row, .. } if row.phase.is_ended() => Some(row.id),
+            _ => None,
+        };
         for precondition in unit.preconditions {
             self.claim(precondition, &unit.fence, writes);
         }
@@ -246,9 +252,25 @@ impl UnitResolver<'_> {
         }
     }
 
-    pub(super) fn accept(&mut self, row: InstanceRow, writes: &mut Vec<Write>) {
+    pub(super) fn accept(&mut self, row: Box<InstanceRow>, writes: &mut Vec<Write>) {
         self.done.accepted.push(row.id);
-        writes.push(Write::InsertInstance(Box::new(row)));
+        self.done.accepted_definitions.push(row.definition);
+        writes.push(Write::InsertInstance(row));
+    }
+
+    /// Answers an effect of a turn. An instance that ends with that turn hears nothing any more: an
+    /// answer would only be read to be dropped, and a definition that starts itself and ends would
+    /// write one for every child that is refused.
+    pub(super) fn answer(
+        &mut self,
+        key: EffectKey,
+        answer: Answer,
+        seq: u64,
+        writes: &mut Vec<Write>,
+    ) {
+        if self.ended != Some(key.instance) {
+            self.deliver(key.instance, Event::EffectDone { key, answer }, None, seq, writes);
+        }
     }
 
     pub(super) fn deliver(
