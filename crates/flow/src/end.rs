@@ -15,7 +15,7 @@ pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {
 }
 
 /// The script threw an error that it does not catch.
-pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
+pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: Json) -> Outcome {
     let context = machine.variables();
     let (value, text) = machine.error();
     let text_of = |name: &str| machine.error_part(name).and_then(|json| json.read::<String>().ok());
@@ -31,7 +31,7 @@ pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
         _ => Termination::Fail,
     };
     let data = data.filter(|data| !data.is_null());
-    let failure = Failure { code, message, data, trace: Json::parse(trace).ok() };
+    let failure = Failure { code, message, data, trace: Some(trace) };
     Outcome::Failed { failure, termination, context }
 }
 
