@@ -46,13 +46,5 @@ pub(crate) fn timed_out(
     definition: &Definition,
     deadline: Option<Timestamp>,
 ) -> Outcome {
-    let failure = match &definition.execution {
-        Some(execution) => Failure::new(&execution.code, &execution.reason),
-        None => {
-            let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
-            Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
-        }
-    };
-    let (termination, context) = (Termination::Timeout, machine.variables());
-    Outcome::Failed { failure, termination, context }
+    Outcome::timed_out(definition.execution.as_ref(), deadline, machine.variables())
 }
