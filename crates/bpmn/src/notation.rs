@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use meantime_core::time::Span;
 use meantime_core::{
-    Compiled, Cx, Definition, Diagnostic, Event, Execution, Fault, Graph, Limits, Notation,
-    ScopeView, Source, Start, State, Timestamp, Turn, View,
+    Compiled, Cx, DEADLINE_EXCEEDED, Definition, Diagnostic, Event, Execution, Fault, Graph,
+    Limits, Notation, ScopeView, Source, Start, State, Timestamp, Turn, View,
 };
 
 use crate::machine::{Machine, inspect, scopes};
@@ -73,7 +73,7 @@ fn define(read: ReadProcess, limits: &Limits, problems: &mut Problems) -> Option
     let errors = problems.errors();
     let triggers = crate::machine::triggers(&process, limits, problems);
     let execution = deadline.and_then(|text| Span::parse_delay(&text).ok()).map(|max_duration| {
-        let (code, reason) = ("DEADLINE_EXCEEDED".to_owned(), "the deadline has passed".to_owned());
+        let (code, reason) = (DEADLINE_EXCEEDED.to_owned(), "the deadline has passed".to_owned());
         Execution { max_duration, zone, code, reason }
     });
     (problems.errors() == errors).then(|| Definition {

@@ -5,49 +5,127 @@
 //! checked once, where it enters: what some reader of the engine could not hold unchanged is
 //! refused there.
 
-mod check;
+mod de;
+mod escape;
+mod number;
+mod reader;
+mod writer;
 
 use std::fmt;
 use std::sync::Arc;
 
 use minicbor::decode::{Decoder, Error as DecodeError};
 use minicbor::encode::{Encoder, Error as EncodeError, Write};
+use serde::ser::SerializeStruct as _;
+
+pub use escape::RawText;
+pub use number::{MAX_DIGITS, MAX_PLACES, is_number};
+pub use reader::{Reader, Token};
+pub use writer::{TextLayout, Writer};
 
 /// A checked JSON text. `Json::default()` is `null`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
-/// The text is not JSON, or JSON that cannot be kept unchanged.
+/// The text is not JSON, or JSON that cannot be kept unchanged, or not what is wanted.
+///
+/// Boxed, because results are passed around for every token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidJson {
+pub struct InvalidJson(Box<Invalid>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Invalid {
+    kind: InvalidKind,
     reason: String,
-    is_json: bool,
+    /// Line and column, from 1.
+    place: Option<(usize, usize)>,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidKind {
+    /// It is not JSON by its grammar.
+    NotJson,
+    /// It is JSON that cannot be kept unchanged: too deep, with a key twice, with half of a
+    /// surrogate pair, or with a number of too many digits.
+    Unsupported,
+    /// It is JSON of another shape than the type that is read.
+    Shape,
+}
+
+/// Why a value has no JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WriteLimit {
+    /// The text is longer than allowed.
+    #[error("the result is longer than {0} bytes")]
+    TooLong(usize),
+    /// Nothing could read the text again.
+    #[error("the result is nested deeper than {} levels", Json::MAX_DEPTH)]
+    TooDeep,
 }
 
 impl std::error::Error for InvalidJson {}
 
 impl fmt::Display for InvalidJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what =
-            if self.is_json { "this JSON cannot be kept unchanged" } else { "not valid JSON" };
-        write!(f, "{what}: {}", self.reason)
+        f.write_str(match self.0.kind {
+            InvalidKind::NotJson => "not valid JSON: ",
+            InvalidKind::Unsupported => "this JSON cannot be kept unchanged: ",
+            InvalidKind::Shape => "",
+        })?;
+        f.write_str(&self.0.reason)?;
+        match self.0.place {
+            Some((line, column)) => write!(f, " at line {line} column {column}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl InvalidJson {
+    #[cold]
+    fn new(kind: InvalidKind, reason: &str) -> Self {
+        Self(Box::new(Invalid { kind, reason: reason.to_owned(), place: None }))
+    }
+
+    /// With its place, unless it has one.
+    fn at(mut self, text: &str, offset: usize) -> Self {
+        if self.0.place.is_none() {
+            let before = text.get(..offset).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            self.0.place = Some((line, before.len() - start + 1));
+        }
+        self
+    }
+
     /// The stable code of this error.
     pub fn code(&self) -> &'static str {
-        if self.is_json { "unsupported_json" } else { "invalid_json" }
+        match self.0.kind {
+            InvalidKind::Unsupported => "unsupported_json",
+            InvalidKind::NotJson | InvalidKind::Shape => "invalid_json",
+        }
     }
 
-    /// Whether the text is JSON by its grammar: too deep, with a key twice, with half of a
-    /// surrogate pair, or with a number of too many digits.
-    pub const fn is_json(&self) -> bool {
-        self.is_json
+    /// What is wrong.
+    pub fn kind(&self) -> InvalidKind {
+        self.0.kind
     }
 
-    fn unwritten(error: &serde_json::Error) -> Self {
-        Self { reason: error.to_string(), is_json: false }
+    /// Why, without the place.
+    pub fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
+    /// Line and column, from 1.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        self.0.place
+    }
+}
+
+/// What a type says that is read out of a document.
+impl serde::de::Error for InvalidJson {
+    fn custom<T: fmt::Display>(reason: T) -> Self {
+        Self::new(InvalidKind::Shape, &reason.to_string())
     }
 }
 
@@ -59,34 +137,61 @@ impl Json {
     /// Checks the text and keeps it as it is: numbers are never rewritten. What the engine could
     /// not give back unchanged is refused.
     pub fn parse(text: &str) -> Result<Self, InvalidJson> {
-        check::check(text).map(|text| Self(Arc::from(text)))
+        Self::parse_within(text, Self::MAX_DEPTH)
+    }
+
+    /// The same with fewer levels.
+    pub fn parse_within(text: &str, max_depth: usize) -> Result<Self, InvalidJson> {
+        reader::check(text, max_depth).map(|text| Self(Arc::from(text)))
+    }
+
+    /// A text that the writer has written: it is not read again.
+    fn written(text: String) -> Self {
+        debug_assert!(Self::parse(&text).is_ok_and(|it| it.0.len() == text.len()), "{text}");
+        Self(text.into())
     }
 
     /// Turns any serialisable value into a document.
     pub fn of(value: &impl serde::Serialize) -> Result<Self, InvalidJson> {
         match serde_json::to_string(value) {
             Ok(text) => Ok(Self(text.into())),
-            Err(error) => Err(InvalidJson::unwritten(&error)),
+            Err(error) => Err(serde::de::Error::custom(error)),
         }
     }
 
     /// A text as a document.
     pub fn text(text: &str) -> Self {
-        Self(serde_json::Value::from(text).to_string().into())
+        let mut out = String::with_capacity(text.len() + 2);
+        escape::write_text(&mut out, text);
+        Self(out.into())
     }
 
     /// A list of documents.
     pub fn list<'a>(items: impl IntoIterator<Item = &'a Self>) -> Self {
-        let items: Vec<&str> = items.into_iter().map(Self::as_str).collect();
-        Self(format!("[{}]", items.join(",")).into())
+        let mut out = String::from("[");
+        for item in items {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            out.push_str(item.as_str());
+        }
+        out.push(']');
+        Self(out.into())
     }
 
     /// An object of documents by name, in this order. The names are different.
     pub fn object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
-        let entries =
-            entries.into_iter().map(|(name, value)| format!("{}:{value}", Self::text(name)));
-        let entries: Vec<String> = entries.collect();
-        Self(format!("{{{}}}", entries.join(",")).into())
+        let mut out = String::from("{");
+        for (name, value) in entries {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            escape::write_text(&mut out, name);
+            out.push(':');
+            out.push_str(value.as_str());
+        }
+        out.push('}');
+        Self(out.into())
     }
 
     /// The document `null`.
@@ -111,8 +216,16 @@ impl Json {
 
     /// Reads the document into a Rust value.
     pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, InvalidJson> {
-        serde_json::from_str(&self.0).map_err(|error| InvalidJson::unwritten(&error))
+        de::read(Reader::of_document(self))
     }
+}
+
+/// Reads a typed value out of a text from outside, by the rules for every document.
+pub fn from_str<'t, T: serde::Deserialize<'t>>(
+    text: &'t str,
+    max_depth: usize,
+) -> Result<T, InvalidJson> {
+    de::read(Reader::new(text).with_max_depth(max_depth))
 }
 
 impl Default for Json {
@@ -129,7 +242,7 @@ impl From<&serde_json::Value> for Json {
 
 impl From<bool> for Json {
     fn from(value: bool) -> Self {
-        Self(value.to_string().into())
+        Self(Arc::from(if value { "true" } else { "false" }))
     }
 }
 
@@ -151,18 +264,12 @@ impl fmt::Display for Json {
     }
 }
 
+/// `serde_json` takes the text as it is, and reads nothing again.
 impl serde::Serialize for Json {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &serde_json::value::RawValue =
-            serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Json {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<serde_json::value::RawValue>::deserialize(deserializer)?;
-        Self::parse(raw.get()).map_err(serde::de::Error::custom)
+        let mut raw = serializer.serialize_struct(de::RAW, 1)?;
+        raw.serialize_field(de::RAW, &*self.0)?;
+        raw.end()
     }
 }
 
@@ -296,11 +403,11 @@ mod tests {
             ("[1e5001]".to_owned(), "digits"),
             ("1e-5001".to_owned(), "digits"),
             ("1e99999999999999999999".to_owned(), "digits"),
-            ("1".repeat(9_001), "digits"),
+            ("1".repeat(MAX_DIGITS + 1), "digits"),
         ];
         for (text, reason) in cases {
             let error = Json::parse(&text).unwrap_err();
-            assert_eq!((error.code(), error.is_json()), ("unsupported_json", true), "{error}");
+            assert_eq!(error.code(), "unsupported_json", "{error}");
             assert!(error.to_string().contains(reason), "{error}");
             // As part of a request's body too.
             assert!(serde_json::from_str::<Json>(&text).is_err());

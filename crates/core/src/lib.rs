@@ -37,8 +37,8 @@ pub use json::Json;
 pub use limits::Limits;
 pub use line_map::LineMap;
 pub use notation::{
-    Cx, Notation, Outcome, ScopeView, Status, Turn, Verdict, View, Waiting, WaitingKind,
-    unknown_scope,
+    Cx, DEADLINE_EXCEEDED, Notation, Outcome, ScopeView, Status, Turn, Verdict, View, Waiting,
+    WaitingKind, unknown_scope,
 };
 pub use random::{SplitMix64, instance_seed};
 pub use retention::{Ending, Keep, Periods, Retention};

@@ -5,8 +5,8 @@
 //! all of it together and acts on it afterwards.
 
 use crate::{
-    Compiled, Definition, Diagnostic, Effect, EffectKey, Event, Failure, Fault, Graph, InstanceId,
-    Json, Limits, Source, Start, State, Termination, Timestamp,
+    Compiled, Definition, Diagnostic, Effect, EffectKey, Event, Execution, Failure, Fault, Graph,
+    InstanceId, Json, Limits, Source, Start, State, Termination, Timestamp,
 };
 
 /// A language that Meantime runs.
@@ -79,6 +79,13 @@ impl Cx<'_> {
         self.instance.effect(self.turn_no, u32::try_from(ordinal).unwrap_or(u32::MAX))
     }
 
+    /// Adds an effect to those of this turn; its position gives it its key.
+    pub fn push(&self, effects: &mut Vec<Effect>, effect: Effect) -> EffectKey {
+        let key = self.key_of(effects.len());
+        effects.push(effect);
+        key
+    }
+
     /// Whether some ancestor catches the code, so that a throw may travel up.
     pub fn is_caught(&self, code: &str) -> bool {
         self.catches.iter().any(|caught| caught == code || caught == "*")
@@ -137,6 +144,28 @@ pub enum Status {
     Closing(Outcome),
     /// It is over.
     Ended(Outcome),
+}
+
+/// The code of an instance that reached a deadline for which its definition declares none.
+pub const DEADLINE_EXCEEDED: &str = "DEADLINE_EXCEEDED";
+
+impl Outcome {
+    /// What an instance ends with that reached its deadline: the outcome that its definition
+    /// declares (D2), or one that names the deadline (D5).
+    pub fn timed_out(
+        declared: Option<&Execution>,
+        deadline: Option<Timestamp>,
+        context: Json,
+    ) -> Self {
+        let failure = match declared {
+            Some(declared) => Failure::new(&declared.code, &declared.reason),
+            None => {
+                let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
+                Failure::new(DEADLINE_EXCEEDED, format!("the deadline{at} has passed"))
+            }
+        };
+        Self::Failed { failure, termination: Termination::Timeout, context }
+    }
 }
 
 /// How an instance ends.

@@ -163,7 +163,7 @@ impl Script {
         let limit = context.limits.output_bytes;
         json::write(&evaluation.value, Layout::Compact, limit).map_err(|error| {
             let code = match error {
-                WriteError::TooLong(_) | WriteError::TooDeep => FaultCode::Limit,
+                WriteError::Limit(_) => FaultCode::Limit,
                 WriteError::Unsupported(_) => FaultCode::Type,
             };
             self.error(&Fault::new(code, error.to_string()))

@@ -105,11 +105,14 @@ fn check(script: &str, names: &[&str], values: Vec<Value>, expected: &str) -> Re
     let found = evaluate(script, names, values);
     match (found, expected) {
         (Err(_), "error") => Ok(()),
-        (Ok(found), "error") => Err(format!("expected an error, found {found}")),
+        (Ok(found), "error") => Err(format!("expected an error, found {}", one_line(&found))),
         (Err(problem), _) => Err(format!("expected {expected}, found: {problem}")),
         (Ok(found), _) => {
-            let expected = json::read(expected).map_err(|error| error.to_string())?;
-            let expected = compact(&expected);
+            // A key that stands twice is a value of DataWeave, and no document.
+            let (found, expected) = match json::read(expected) {
+                Ok(expected) => (compact(&found), compact(&expected)),
+                Err(_) => (one_line(&found), expected.to_owned()),
+            };
             if found == expected {
                 return Ok(());
             }
@@ -118,7 +121,11 @@ fn check(script: &str, names: &[&str], values: Vec<Value>, expected: &str) -> Re
     }
 }
 
-fn evaluate(script: &str, names: &[&str], values: Vec<Value>) -> Result<String, String> {
+fn one_line(value: &Value) -> String {
+    json::write(value, Layout::OneLine, usize::MAX).unwrap_or_default()
+}
+
+fn evaluate(script: &str, names: &[&str], values: Vec<Value>) -> Result<Value, String> {
     let compilation = Script::compile(script, names);
     let Some(script) = compilation.script else {
         let messages = compilation.diagnostics.iter().map(|found| found.message.clone());
@@ -129,5 +136,10 @@ fn evaluate(script: &str, names: &[&str], values: Vec<Value>) -> Result<String, 
         seed: 1,
         limits: EvalLimits::default(),
     };
-    script.evaluate_to_json(values, &context).map_err(|error| format!("{} {error}", error.code()))
+    let evaluation = script.evaluate(values, &context);
+    let value = evaluation.map_err(|error| format!("{} {error}", error.code()))?.value;
+    match json::write(&value, Layout::Compact, usize::MAX) {
+        Ok(_) => Ok(value),
+        Err(error) => Err(error.to_string()),
+    }
 }

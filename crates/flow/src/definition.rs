@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use meantime_core::time::Zone;
-use meantime_core::{Compiled, Definition, Execution, Limits, RetryPolicy, Severity, Source};
+use meantime_core::{
+    Compiled, DEADLINE_EXCEEDED, Definition, Execution, Limits, RetryPolicy, Severity, Source,
+};
 use meantime_script::{Program, Workflow, compile_script};
 
 use crate::front_matter::{Settings, settings};
@@ -102,7 +104,7 @@ fn definition(
     let execution = settings.deadline.map(|max_duration| Execution {
         max_duration,
         zone: Zone::utc(),
-        code: "DEADLINE_EXCEEDED".to_owned(),
+        code: DEADLINE_EXCEEDED.to_owned(),
         reason: format!("the workflow did not end within {max_duration}"),
     });
     let (retry, tags) = (settings.retry, settings.tags.clone());

@@ -15,7 +15,7 @@ pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {
 }
 
 /// The script threw an error that it does not catch.
-pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
+pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: Json) -> Outcome {
     let context = machine.variables();
     let (value, text) = machine.error();
     let text_of = |name: &str| machine.error_part(name).and_then(|json| json.read::<String>().ok());
@@ -31,7 +31,7 @@ pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
         _ => Termination::Fail,
     };
     let data = data.filter(|data| !data.is_null());
-    let failure = Failure { code, message, data, trace: Json::parse(trace).ok() };
+    let failure = Failure { code, message, data, trace: Some(trace) };
     Outcome::Failed { failure, termination, context }
 }
 
@@ -46,13 +46,5 @@ pub(crate) fn timed_out(
     definition: &Definition,
     deadline: Option<Timestamp>,
 ) -> Outcome {
-    let failure = match &definition.execution {
-        Some(execution) => Failure::new(&execution.code, &execution.reason),
-        None => {
-            let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
-            Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
-        }
-    };
-    let (termination, context) = (Termination::Timeout, machine.variables());
-    Outcome::Failed { failure, termination, context }
+    Outcome::timed_out(definition.execution.as_ref(), deadline, machine.variables())
 }

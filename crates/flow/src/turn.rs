@@ -106,7 +106,7 @@ impl ScriptTurn<'_> {
             StopReason::Waiting | StopReason::Yield => {}
             StopReason::Finished => self.ended = Some(finished(&mut self.machine)?),
             StopReason::Uncaught { trace } => {
-                self.ended = Some(uncaught(&mut self.machine, &trace));
+                self.ended = Some(uncaught(&mut self.machine, trace));
             }
         }
         Ok(())

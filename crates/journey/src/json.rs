@@ -4,7 +4,7 @@
 //! object when a value is put below it.
 
 use meantime_core::{Fault, Json};
-use meantime_value::json::{Layout, WriteError, read, write};
+use meantime_value::json::{Layout, WriteError, read_document, write, write_document};
 use meantime_value::{Entry, Key, Object, Value};
 
 /// Bytes of a value that is shown in a message.
@@ -13,7 +13,7 @@ const MAX_SHOWN_BYTES: usize = 200;
 /// Reads a document. Every document was checked where it came in, so one that cannot be read is
 /// damaged; it is never taken for another.
 pub(crate) fn parse(json: &Json) -> Result<Value, Fault> {
-    read(json.as_str()).map_err(|error| Fault::new("unsupported_json", error.to_string()))
+    read_document(json).map_err(|error| Fault::new("unsupported_json", error.to_string()))
 }
 
 /// The compact text of a value.
@@ -33,8 +33,8 @@ pub(crate) fn shown(value: &Value) -> String {
 
 /// A value as a document; one that is too deep is none.
 pub(crate) fn document(value: &Value) -> Result<Json, Fault> {
-    let text = text(value).map_err(|error| Fault::new("unsupported_json", error.to_string()))?;
-    Json::parse(&text).map_err(|error| Fault::new(error.code(), error.to_string()))
+    write_document(value, usize::MAX)
+        .map_err(|error| Fault::new("unsupported_json", error.to_string()))
 }
 
 /// The value at a path.

@@ -72,7 +72,7 @@ fn run(
         StopReason::Finished => machine.result().map_err(failed)?,
         StopReason::Uncaught { trace } => Err(Failure {
             data: machine.error_part("data"),
-            trace: Json::parse(&trace).ok(),
+            trace: Some(trace),
             ..Failure::new("uncaught", machine.error().1)
         }),
         StopReason::Waiting => Err(Failure::new("waits", "it waits, and nothing can end here")),

@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
         let Some(code) = program.functions.get(entry) else {
             return Err(Fault::new("corrupt_state", "the program has no such workflow"));
         };
-        let input = machine.read_json(input.as_str());
+        let input = machine.read_json(input);
         let input = machine.or_fault(input)?;
         machine.stack.push(input);
         machine.stack.resize(code.slots.len(), Value::Undefined);
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
             },
         };
         let failure = Failure::new("TypeError", format!("the result: {message}"));
-        Ok(Err(Failure { trace: Json::parse(&self.trace()).ok(), ..failure }))
+        Ok(Err(Failure { trace: Some(self.trace()), ..failure }))
     }
 
     /// A property of the uncaught error, as a document.
@@ -215,7 +215,7 @@ impl<'a> Machine<'a> {
         let found = code.visible.iter().rev().find(|(known, _)| **known == *name);
         let Some((_, slot)) = found else { return Ok(false) };
         let slot = *slot;
-        let value = self.read_json(value.as_str());
+        let value = self.read_json(value);
         let value = self.or_fault(value)?;
         match self.local(base, slot) {
             Value::Cell(cell) => {

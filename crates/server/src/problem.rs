@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use meantime_core::Json;
 use meantime_core::id::InvalidId;
-use meantime_core::json::InvalidJson;
+use meantime_core::json::{InvalidJson, InvalidKind};
 use meantime_core::time::TimeError;
 use meantime_kernel::command::{Error, SCHEDULE_CHANGED, SCHEDULE_INVALID};
 use meantime_kernel::store;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::error_pages;
+use crate::extract::describe_body_error;
 use crate::wire::Diagnostic;
 
 /// The media type of problems.
@@ -32,7 +33,6 @@ pub(crate) enum ProblemCode {
     MethodNotAllowed,
     UnsupportedMediaType,
     InvalidBody,
-    InvalidJson,
     InvalidQuery,
     InvalidCursor,
     InvalidDefinition,
@@ -56,12 +56,11 @@ pub(crate) enum ProblemCode {
 impl ProblemCode {
     /// All codes, for the test of the error pages.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::UnsupportedMediaType,
         Self::InvalidBody,
-        Self::InvalidJson,
         Self::InvalidQuery,
         Self::InvalidCursor,
         Self::InvalidDefinition,
@@ -89,7 +88,6 @@ impl ProblemCode {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidBody => "invalid_body",
-            Self::InvalidJson => "invalid_json",
             Self::InvalidQuery => "invalid_query",
             Self::InvalidCursor => "invalid_cursor",
             Self::InvalidDefinition => "invalid_definition",
@@ -120,11 +118,9 @@ impl ProblemCode {
             | Self::NoGraph => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::InvalidBody
-            | Self::InvalidJson
-            | Self::InvalidQuery
-            | Self::InvalidCursor
-            | Self::InvalidHost => StatusCode::BAD_REQUEST,
+            Self::InvalidBody | Self::InvalidQuery | Self::InvalidCursor | Self::InvalidHost => {
+                StatusCode::BAD_REQUEST
+            }
             Self::InvalidDefinition => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden | Self::ForeignOrigin => StatusCode::FORBIDDEN,
@@ -349,7 +345,11 @@ impl From<InvalidId> for Problem {
 
 impl From<InvalidJson> for Problem {
     fn from(error: InvalidJson) -> Self {
-        Self::with_code(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+        let code = match error.kind() {
+            InvalidKind::Shape => ProblemCode::InvalidBody.code(),
+            InvalidKind::NotJson | InvalidKind::Unsupported => error.code(),
+        };
+        Self::with_code(StatusCode::BAD_REQUEST, code, describe_body_error(&error))
     }
 }
 

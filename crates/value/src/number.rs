@@ -11,8 +11,10 @@ use std::sync::Arc;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 
-/// Digits a number may have after the point, and half of what it may have in all.
-pub(super) const MAX_DIGITS: i64 = 5_000;
+/// Digits a number may have after the point, and half of what it may have in all: those of a
+/// number in a document.
+#[expect(clippy::cast_possible_wrap, reason = "a few thousand")]
+pub(super) const MAX_DIGITS: i64 = meantime_core::json::MAX_PLACES as i64;
 
 /// Digits of a quotient that does not end, as IEEE 754 decimal128 has.
 const QUOTIENT_DIGITS: i64 = 34;

@@ -35,15 +35,25 @@ impl FromStr for Number {
         {
             return Err(NumberError::TooManyDigits);
         }
-        let unscaled = BigInt::from_str(&format!("{sign}{whole}{fraction}"));
-        Self::from_parts(unscaled.map_err(|_| NumberError::NotANumber)?, scale)
+        let unscaled = if whole.len() + fraction.len() <= SMALL_DIGITS {
+            let digits = whole.bytes().chain(fraction.bytes());
+            let size = digits.fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+            BigInt::from(if sign.is_empty() { size } else { -size })
+        } else {
+            let digits = format!("{sign}{whole}{fraction}");
+            BigInt::from_str(&digits).map_err(|_| NumberError::NotANumber)?
+        };
+        Self::from_parts(unscaled, scale)
     }
 }
+
+/// Digits that always fit a machine number.
+const SMALL_DIGITS: usize = 18;
 
 /// The common case: a short whole number.
 fn small(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let fits = !digits.is_empty() && digits.len() <= 18;
+    let fits = !digits.is_empty() && digits.len() <= SMALL_DIGITS;
     (fits && digits.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 

@@ -46,6 +46,11 @@ impl Key {
         &self.name
     }
 
+    /// Whether it is only a name.
+    pub fn is_name(&self) -> bool {
+        self.detail.is_none()
+    }
+
     /// The namespace.
     pub fn namespace(&self) -> Option<&Namespace> {
         self.detail.as_ref()?.namespace.as_ref()

@@ -7,7 +7,7 @@ use meantime_core::{Failure, Json, Limits, Timestamp};
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
 use meantime_script::{Embedded, EmbeddedEnvironment, EmbeddedResult};
 use meantime_value::Value;
-use meantime_value::json::{self, Layout};
+use meantime_value::json;
 
 use super::Expression;
 use crate::incident_code::IncidentCode;
@@ -180,8 +180,8 @@ fn run_feel(
     let names = |name: &str| {
         let parsed = || {
             let failed =
-                |error: json::JsonError| unread.replace(Some(too_deep_failure(name, &error)));
-            scope.get(name).and_then(|json| json::read(json.as_str()).map_err(failed).ok())
+                |error: json::InvalidJson| unread.replace(Some(too_deep_failure(name, &error)));
+            scope.get(name).and_then(|json| json::read_document(&json).map_err(failed).ok())
         };
         read.borrow_mut().entry(name.to_owned()).or_insert_with(parsed).clone()
     };
@@ -226,7 +226,7 @@ fn run_dataweave(
     };
     let all = scope.all();
     let all = Json::object(all.iter().map(|(name, value)| (name.as_str(), value)));
-    let context = json::read(all.as_str()).map_err(|error| too_deep_failure("context", &error))?;
+    let context = json::read_document(&all).map_err(|error| too_deep_failure("context", &error))?;
     let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
     let limits = EvalLimits { ops, ..EvalLimits::default() };
     let failed = |code: &str, text: String| Failure::new(code, format!("`{source}`: {text}"));
@@ -238,13 +238,12 @@ fn run_dataweave(
     }
     let evaluation = evaluation?;
     notes.ops += evaluation.ops;
-    let text = json::write(&evaluation.value, Layout::Compact, limits.output_bytes)
-        .map_err(|error| failed(IncidentCode::NotJson.code(), error.to_string()))?;
-    Json::parse(&text).map_err(|error| failed(IncidentCode::NotJson.code(), error.to_string()))
+    json::write_document(&evaluation.value, limits.output_bytes)
+        .map_err(|error| failed(IncidentCode::NotJson.code(), error.to_string()))
 }
 
 /// A document that grew deeper than any reader goes.
-fn too_deep_failure(name: &str, error: &json::JsonError) -> Failure {
+fn too_deep_failure(name: &str, error: &json::InvalidJson) -> Failure {
     Failure::new("unsupported_json", format!("`{name}` cannot be read: {error}"))
 }
 
@@ -261,7 +260,5 @@ fn display_text(value: &Json) -> String {
 fn to_document(value: &Value, source: &dyn std::fmt::Display) -> Result<Json, Failure> {
     let failed = |text: String| IncidentCode::NotJson.failure(format!("`{source}`: {text}"));
     let value = meantime_feel::to_json(value).map_err(|error| failed(error.to_string()))?;
-    let text = json::write(&value, Layout::Compact, MAX_VALUE_BYTES)
-        .map_err(|error| failed(error.to_string()))?;
-    Json::parse(&text).map_err(|error| failed(error.to_string()))
+    json::write_document(&value, MAX_VALUE_BYTES).map_err(|error| failed(error.to_string()))
 }

@@ -1,6 +1,6 @@
 //! Delivers events to the elements that wait for them. Dispatch only.
 
-use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict, unknown_scope};
+use meantime_core::{Event, Json, Outcome, Verdict, unknown_scope};
 
 use super::json;
 use super::state::{ArmedWait, ElementInstanceId, LocalEffectKey, ROOT, WaitKind};
@@ -125,14 +125,6 @@ impl Machine<'_> {
 
     /// Failed by the deadline, with the declared outcome (D2).
     fn timed_out(&self) -> Outcome {
-        let failure = match self.execution {
-            Some(declared) => Failure::new(&declared.code, &declared.reason),
-            None => {
-                let at = self.cx.deadline.map_or_else(String::new, |at| format!(" at {at}"));
-                Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
-            }
-        };
-        let (termination, context) = (Termination::Timeout, self.root_variables());
-        Outcome::Failed { failure, termination, context }
+        Outcome::timed_out(self.execution, self.cx.deadline, self.root_variables())
     }
 }

@@ -207,9 +207,7 @@ impl<'a> Machine<'a> {
 
     /// Adds an effect and returns its key.
     pub(super) fn push(&mut self, effect: Effect) -> LocalEffectKey {
-        let key = self.cx.key_of(self.effects.len());
-        self.effects.push(effect);
-        key.into()
+        self.cx.push(&mut self.effects, effect).into()
     }
 
     /// The variables of the process itself, as one document.

@@ -7,7 +7,8 @@ use jiff::civil::DateTime;
 use super::error::Problem;
 use super::{TimeError, Timestamp, Zone};
 
-const MONTHS: [&str; 12] = [
+/// English names of the months, from January.
+pub const MONTH_NAMES: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -21,7 +22,8 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] =
+/// English names of the weekdays, from Monday.
+pub const WEEKDAY_NAMES: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 const HINT: &str = "use yyyy, MM, MMM, dd, EEE, HH, hh, mm, ss, SSS, a and XXX; put other letters \
                     between single quotes";
@@ -102,8 +104,8 @@ fn letters(
         ('m', 1 | 2) => number(i32::from(time.minute()), run),
         ('s', 1 | 2) => number(i32::from(time.second()), run),
         ('S', 3) => number(i32::from(time.millisecond()), 3),
-        ('M', 3 | 4) => name(&MONTHS, date.month(), run == 3, text),
-        ('E', 1..=4) => name(&DAYS, date.weekday().to_monday_one_offset(), run < 4, text),
+        ('M', 3 | 4) => name(&MONTH_NAMES, date.month(), run == 3, text),
+        ('E', 1..=4) => name(&WEEKDAY_NAMES, date.weekday().to_monday_one_offset(), run < 4, text),
         ('a', 1) => write!(text, "{}", if time.hour() < 12 { "AM" } else { "PM" }).ok(),
         ('X', 1..=3) if offset_s == 0 => write!(text, "Z").ok(),
         ('X' | 'x', 3) => {

@@ -28,6 +28,7 @@ pub use backfill::Backfill;
 pub use cron::Cron;
 pub use cycle::Cycle;
 pub use error::{Problem, TimeError};
+pub use format::{MONTH_NAMES, WEEKDAY_NAMES};
 pub use occurrence::{
     Occurrence, Occurrences, occurrence_at_or_after, occurrences, skipped, skipped_at_most,
 };

@@ -1,5 +1,7 @@
 //! Words and signs of a few languages.
 
+use meantime_core::time::{MONTH_NAMES, WEEKDAY_NAMES};
+
 /// What a language writes differently.
 #[derive(Debug)]
 pub(crate) struct Locale {
@@ -35,24 +37,11 @@ impl Locale {
 static ENGLISH: Locale = Locale {
     decimal: '.',
     grouping: ',',
-    months: [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ],
+    months: MONTH_NAMES,
     short_months: [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ],
-    days: ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    days: WEEKDAY_NAMES,
     short_days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
     halves: ["AM", "PM"],
 };

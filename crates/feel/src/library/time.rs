@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::Offset;
 use meantime_core::Timestamp;
+use meantime_core::time::{MONTH_NAMES, WEEKDAY_NAMES};
 use meantime_value::temporal::{OffsetTime, parse_time_zone};
 use meantime_value::{Number, Value};
 
@@ -134,28 +135,12 @@ pub(super) fn today(now: Option<Timestamp>, values: &[Value]) -> Option<Value> {
 }
 
 pub(super) fn day_of_week(values: &[Value]) -> Option<Value> {
-    const WEEKDAY_NAMES: [&str; 7] =
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
     let [value] = values else { return None };
     let day = usize::try_from(date_of(value)?.weekday().to_monday_zero_offset()).ok()?;
     WEEKDAY_NAMES.get(day).map(|day| Value::from(*day))
 }
 
 pub(super) fn month_of_year(values: &[Value]) -> Option<Value> {
-    const MONTH_NAMES: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
     let [value] = values else { return None };
     let month = usize::try_from(date_of(value)?.month() - 1).ok()?;
     MONTH_NAMES.get(month).map(|month| Value::from(*month))

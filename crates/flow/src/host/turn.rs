@@ -27,9 +27,7 @@ impl<'a> TurnHost<'a> {
 
     /// Adds an effect; its position is its ordinal.
     pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
-        let key = self.cx.key_of(self.effects.len());
-        self.effects.push(effect);
-        key
+        self.cx.push(&mut self.effects, effect)
     }
 
     /// Refuses a document that the kernel would refuse, with the place of the call.

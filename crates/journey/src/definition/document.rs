@@ -151,13 +151,14 @@ impl ConfigType {
 
     /// Whether a value fits.
     pub(crate) fn accepts(self, value: &Json) -> bool {
-        let Ok(value) = value.read::<serde_json::Value>() else { return false };
+        // A document tells its kind by its first character.
+        let text = value.as_str();
         match self {
-            Self::String => value.is_string(),
-            Self::Integer => value.is_i64() || value.is_u64(),
-            Self::Number => value.is_number(),
-            Self::Boolean => value.is_boolean(),
-            Self::Object => value.is_object(),
+            Self::String => text.starts_with('"'),
+            Self::Integer => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+            Self::Number => text.starts_with(|first: char| first == '-' || first.is_ascii_digit()),
+            Self::Boolean => matches!(text, "true" | "false"),
+            Self::Object => text.starts_with('{'),
         }
     }
 }

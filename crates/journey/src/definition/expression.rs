@@ -4,7 +4,7 @@
 use meantime_core::{Position, Severity, Timestamp};
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
 use meantime_value::Value;
-use meantime_value::json::{Layout, read, write};
+use meantime_value::json::as_document;
 
 use crate::code::Code;
 use crate::report::Report;
@@ -140,7 +140,5 @@ impl Expression {
 
 /// The value as JSON would give it back: keys are unique, dates are texts.
 fn written(value: &Value) -> Result<Value, String> {
-    let text = write(value, Layout::Compact, EVALUATION_LIMITS.output_bytes)
-        .map_err(|it| it.to_string())?;
-    read(&text).map_err(|error| error.to_string())
+    as_document(value, EVALUATION_LIMITS.output_bytes).map_err(|error| error.to_string())
 }

@@ -151,9 +151,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
-        let key = self.cx.key_of(self.effects.len());
-        self.effects.push(effect);
-        key
+        self.cx.push(&mut self.effects, effect)
     }
 
     /// Adds a frame that is ready to enter the first state of its scope.

@@ -3,9 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use meantime_core::{
-    ChildOutcome, Definition, Event, Failure, Json, Notation, Outcome, Termination,
-};
+use meantime_core::{ChildOutcome, Definition, Event, Json, Notation, Outcome};
 
 use super::effect::accept;
 use super::turn_builder::{TurnBuilder, TurnEnv};
@@ -95,14 +93,7 @@ impl TurnBuilder {
         if let Event::Cancel { reason } = event {
             return Outcome::Cancelled { reason: reason.clone(), context };
         }
-        let failure = execution.map_or_else(
-            || {
-                let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
-                Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
-            },
-            |it| Failure::new(it.code.clone(), it.reason.clone()),
-        );
-        Outcome::Failed { failure, termination: Termination::Timeout, context }
+        Outcome::timed_out(execution, deadline, context)
     }
 
     /// The context as it stands, for an end that the kernel makes: what the instance was started

@@ -1,6 +1,6 @@
 //! Settling: an event ends a leaf, and what depends on it follows.
 
-use meantime_core::{EffectKey, Json};
+use meantime_core::EffectKey;
 
 use super::combine::{Combinator, CombinatorMode};
 use super::leaf::{AwaitableState, Kind, LocalEffectKey};
@@ -37,7 +37,7 @@ impl Machine<'_> {
             Settlement::Failed { name, code, message, data } => {
                 let error = self.engine_error(name, &code, &message, at);
                 if let (Some(data), Value::Record(record)) = (data, &error) {
-                    let data = self.read_json(data.as_str())?;
+                    let data = self.read_json(&data)?;
                     if let Some(record) = self.heap.records.get_mut(*record) {
                         record.set("data".into(), data);
                     }
@@ -264,7 +264,7 @@ impl Machine<'_> {
             }
             Some(AwaitableState::Pending) | None => return Ok(None),
         };
-        let value = self.read_json(Json::as_str(&raw))?;
+        let value = self.read_json(&raw)?;
         self.end(at, AwaitableState::Done(value.clone()));
         Ok(Some(AwaitableResult::Done(value)))
     }

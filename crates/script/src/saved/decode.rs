@@ -336,7 +336,13 @@ impl Reader<'_> {
         let tag = self.from.tag()?.as_u64();
         match tag {
             SHARED => return self.shared().map(Value::Text),
-            VERBATIM => return Ok(Value::Verbatim(Text::new(self.from.str()?))),
+            VERBATIM => {
+                let text = self.from.str()?;
+                if !meantime_core::json::is_number(text) {
+                    return malformed("a number that is none");
+                }
+                return Ok(Value::Verbatim(Text::new(text)));
+            }
             BUILTIN => {
                 let function = Builtin::by_full_name(self.from.str()?);
                 return function.map_or_else(

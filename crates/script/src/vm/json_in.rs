@@ -1,41 +1,79 @@
-//! Reading JSON into the heap.
+//! Reading JSON into the heap, by the reader of the core.
+
+use meantime_core::Json;
+use meantime_core::json::{InvalidJson, InvalidKind, Reader, Token};
 
 use super::machine::Machine;
-use super::number::{document_number, nearest_number};
-use super::raise::{Raise, VmResult, limit, syntax_error, unsupported};
+use super::number::document_number;
+use super::raise::{Raise, VmResult, limit, syntax_error, unsupported, unsupported_json};
 use super::record::Record;
 use super::text::Text;
 use super::value::Value;
 
-/// How deep documents may be nested.
-pub(super) const MAX_DEPTH: usize = meantime_core::Json::MAX_DEPTH;
-
 impl Machine<'_> {
-    /// Reads a document that is known to be JSON.
-    pub(crate) fn read_json(&mut self, text: &str) -> VmResult<Value> {
-        self.parse_json(text, document_number).map_err(|problem| match problem {
+    /// Reads a document. It was checked where it came in; only its depth can have grown since.
+    pub(crate) fn read_json(&mut self, json: &Json) -> VmResult<Value> {
+        self.read_tokens(Reader::of_document(json)).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
-            // It was checked where it came in, so this is one that is too deep.
-            Problem::Text(at) => {
-                limit("payload_limit", format!("a document cannot be read at byte {at}"))
-            }
+            Problem::Text(error) => limit(error.code(), error.to_string()),
         })
     }
 
     /// `JSON.parse`: the text may be anything.
     pub(super) fn json_parse(&mut self, text: &str) -> VmResult<Value> {
-        self.parse_json(text, nearest_number).map_err(|problem| match problem {
+        self.read_tokens(Reader::new(text)).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
-            Problem::Text(at) => syntax_error(format!("not JSON: unexpected text at byte {at}")),
+            Problem::Text(error) if error.kind() == InvalidKind::Unsupported => {
+                unsupported_json(error.to_string())
+            }
+            Problem::Text(error) => syntax_error(error.to_string()),
         })
     }
 
-    fn parse_json(&mut self, text: &str, number: fn(&str) -> Value) -> Result<Value, Problem> {
-        self.spend_bytes(text.len());
-        let mut reader = Reader { machine: self, text, at: 0, number };
-        let value = reader.value(0)?;
-        reader.blanks();
-        if reader.at < text.len() { Err(Problem::Text(reader.at)) } else { Ok(value) }
+    fn read_tokens(&mut self, mut reader: Reader<'_>) -> Result<Value, Problem> {
+        self.spend_bytes(reader.text().len());
+        let first = reader.next_token()?;
+        let value = self.read_value(&mut reader, first)?;
+        reader.next_token()?;
+        Ok(value)
+    }
+
+    /// The reader bounds how deep this goes.
+    fn read_value(&mut self, reader: &mut Reader<'_>, first: Token<'_>) -> Result<Value, Problem> {
+        Ok(match first {
+            Token::Bool(value) => value.into(),
+            Token::Number(digits) => document_number(digits),
+            Token::Text(text) => {
+                let text = text.decode();
+                self.check_text(text.len())?;
+                Value::Text(Text::new(text))
+            }
+            Token::List => {
+                let mut items = Vec::new();
+                loop {
+                    match reader.next_token()? {
+                        Token::EndOfList => break self.new_list(items)?,
+                        token => items.push(self.read_value(reader, token)?),
+                    }
+                }
+            }
+            Token::Object => {
+                let mut record = Record::default();
+                while let Token::Key(name) = reader.next_token()? {
+                    let name = Text::new(name.decode());
+                    self.heap.grow_text(name.bytes());
+                    let token = reader.next_token()?;
+                    let value = self.read_value(reader, token)?;
+                    record.set(name, value);
+                }
+                self.check_entries(record.len())?;
+                self.check_burst()?;
+                self.heap.new_record(record)
+            }
+            Token::Null | Token::Key(_) | Token::EndOfList | Token::EndOfObject | Token::End => {
+                Value::Null
+            }
+        })
     }
 }
 
@@ -45,217 +83,18 @@ pub(super) fn lone_surrogate_error() -> Raise {
 }
 
 enum Problem {
-    Text(usize),
+    Text(InvalidJson),
     Raise(Raise),
+}
+
+impl From<InvalidJson> for Problem {
+    fn from(error: InvalidJson) -> Self {
+        Self::Text(error)
+    }
 }
 
 impl From<Raise> for Problem {
     fn from(raise: Raise) -> Self {
         Self::Raise(raise)
-    }
-}
-
-struct Reader<'m, 'a, 't> {
-    machine: &'m mut Machine<'a>,
-    text: &'t str,
-    at: usize,
-    /// How numbers are read.
-    number: fn(&str) -> Value,
-}
-
-impl Reader<'_, '_, '_> {
-    fn value(&mut self, depth: usize) -> Result<Value, Problem> {
-        if depth > MAX_DEPTH {
-            return Err(Problem::Text(self.at));
-        }
-        self.blanks();
-        match self.peek() {
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.array(depth),
-            Some(b'"') => {
-                let text = self.string()?;
-                self.machine.check_text(text.len())?;
-                Ok(Value::Text(Text::new(text)))
-            }
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => self.word(),
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let here = self.peek() == Some(byte);
-        self.at += usize::from(here);
-        here
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<(), Problem> {
-        if self.eat(byte) { Ok(()) } else { Err(Problem::Text(self.at)) }
-    }
-
-    fn word(&mut self) -> Result<Value, Problem> {
-        let words = [("null", Value::Null), ("true", true.into()), ("false", false.into())];
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        for (word, value) in words {
-            if rest.starts_with(word) {
-                self.at += word.len();
-                return Ok(value);
-            }
-        }
-        Err(Problem::Text(self.at))
-    }
-
-    fn number(&mut self) -> Result<Value, Problem> {
-        let start = self.at;
-        self.eat(b'-');
-        if !self.eat(b'0') {
-            self.digits()?;
-        }
-        if self.eat(b'.') {
-            self.digits()?;
-        }
-        if self.eat(b'e') || self.eat(b'E') {
-            if !self.eat(b'+') {
-                self.eat(b'-');
-            }
-            self.digits()?;
-        }
-        Ok((self.number)(self.text.get(start..self.at).unwrap_or_default()))
-    }
-
-    fn digits(&mut self) -> Result<(), Problem> {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        if self.at > start { Ok(()) } else { Err(Problem::Text(start)) }
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Value, Problem> {
-        self.at += 1;
-        let mut items = Vec::new();
-        self.blanks();
-        if !self.eat(b']') {
-            loop {
-                items.push(self.value(depth + 1)?);
-                self.blanks();
-                if self.eat(b']') {
-                    break;
-                }
-                self.expect(b',')?;
-            }
-        }
-        Ok(self.machine.new_list(items)?)
-    }
-
-    fn object(&mut self, depth: usize) -> Result<Value, Problem> {
-        self.at += 1;
-        let mut record = Record::default();
-        self.blanks();
-        if !self.eat(b'}') {
-            loop {
-                self.blanks();
-                if self.peek() != Some(b'"') {
-                    return Err(Problem::Text(self.at));
-                }
-                let name = self.string()?;
-                self.machine.heap.grow_text(name.len());
-                self.blanks();
-                self.expect(b':')?;
-                let value = self.value(depth + 1)?;
-                record.set(Text::new(name), value);
-                self.blanks();
-                if self.eat(b'}') {
-                    break;
-                }
-                self.expect(b',')?;
-            }
-        }
-        self.machine.check_entries(record.len())?;
-        self.machine.check_burst()?;
-        Ok(self.machine.heap.new_record(record))
-    }
-
-    fn string(&mut self) -> Result<String, Problem> {
-        self.at += 1;
-        let start = self.at;
-        // Most strings have no escapes and are copied as a whole.
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-        let Some(length) = plain else { return Err(Problem::Text(start)) };
-        let mut text = self.text.get(start..start + length).unwrap_or_default().to_owned();
-        self.at += length;
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(text);
-                }
-                Some(b'\\') => self.escape(&mut text)?,
-                Some(0..=0x1f) | None => return Err(Problem::Text(self.at)),
-                Some(_) => {
-                    let rest = self.text.get(self.at..).unwrap_or_default();
-                    let Some(c) = rest.chars().next() else { return Err(Problem::Text(self.at)) };
-                    text.push(c);
-                    self.at += c.len_utf8();
-                }
-            }
-        }
-    }
-
-    fn escape(&mut self, text: &mut String) -> Result<(), Problem> {
-        let start = self.at;
-        self.at += 1;
-        let escaped = self.peek();
-        self.at += 1;
-        let c = match escaped {
-            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => self.unicode(start)?,
-            _ => return Err(Problem::Text(start)),
-        };
-        text.push(c);
-        Ok(())
-    }
-
-    fn unicode(&mut self, start: usize) -> Result<char, Problem> {
-        let high = self.hex().ok_or(Problem::Text(start))?;
-        if !(0xd800..0xe000).contains(&high) {
-            return char::from_u32(high).ok_or(Problem::Text(start));
-        }
-        let pair = self.text.get(self.at..).is_some_and(|rest| rest.starts_with("\\u"));
-        if high < 0xdc00 && pair {
-            let before = self.at;
-            self.at += 2;
-            match self.hex() {
-                Some(low @ 0xdc00..=0xdfff) => {
-                    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                    return char::from_u32(code).ok_or(Problem::Text(start));
-                }
-                _ => self.at = before,
-            }
-        }
-        Err(Problem::Raise(lone_surrogate_error()))
-    }
-
-    fn hex(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.at..self.at + 4)?;
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let value = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
-        self.at += 4;
-        Some(value)
     }
 }

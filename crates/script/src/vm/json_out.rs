@@ -1,13 +1,11 @@
-//! Writes values as JSON: as documents of the engine, and for display.
-
-use std::fmt::Write as _;
+//! Writes values as JSON, by the writer of the core: as documents of the engine, and for display.
 
 use meantime_core::Json;
+use meantime_core::json::{TextLayout, WriteLimit, Writer};
 
-use super::json_in::MAX_DEPTH;
 use super::machine::Machine;
 use super::number::print_float;
-use super::raise::{VmResult, limit, type_error};
+use super::raise::{Raise, VmResult, limit, type_error};
 use super::text::Text;
 use super::value::Value;
 use crate::vm::heap::Heap;
@@ -26,11 +24,13 @@ enum NonJsonValues {
 impl Machine<'_> {
     /// A value that leaves the script: a task's input, a result.
     pub(crate) fn write_document(&mut self, value: &Value) -> VmResult<Json> {
-        let limit = self.limits.payload_bytes;
-        let text =
-            write(&self.heap, value, NonJsonValues::Strict, &StringifyStyle::default(), limit)?;
-        self.spend_bytes(text.len());
-        as_json(&text)
+        let most = self.limits.payload_bytes;
+        let json =
+            write(&self.heap, value, NonJsonValues::Strict, &StringifyStyle::default(), most)?
+                .into_json()
+                .map_err(unwritten)?;
+        self.spend_bytes(json.size());
+        Ok(json)
     }
 
     /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
@@ -38,8 +38,10 @@ impl Machine<'_> {
         if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
             return Ok(Value::Undefined);
         }
-        let text =
-            write(&self.heap, value, NonJsonValues::Stringify, style, self.limits.string_bytes)?;
+        let most = self.limits.string_bytes;
+        let text = write(&self.heap, value, NonJsonValues::Stringify, style, most)?
+            .into_text()
+            .map_err(unwritten)?;
         self.spend_bytes(text.len());
         self.new_text(text)
     }
@@ -56,8 +58,7 @@ pub(super) struct StringifyStyle {
 
 /// A value for people, as far as it can be shown.
 pub(crate) fn to_display_json(heap: &Heap, value: &Value, most: usize) -> Json {
-    let written = write(heap, value, NonJsonValues::Show, &StringifyStyle::default(), most);
-    written.and_then(|text| as_json(&text)).unwrap_or_else(|_| Json::text("(too large to show)"))
+    shown(heap, value, most).unwrap_or_else(|_| Json::text("(too large to show)"))
 }
 
 /// The value of a property for people, or nothing if it cannot be shown.
@@ -66,59 +67,73 @@ pub(crate) fn property_to_display_json(heap: &Heap, value: &Value, most: usize) 
         value,
         Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_)
     );
-    if hidden {
-        return None;
+    if hidden { None } else { shown(heap, value, most).ok() }
+}
+
+fn shown(heap: &Heap, value: &Value, most: usize) -> VmResult<Json> {
+    let style = StringifyStyle::default();
+    write(heap, value, NonJsonValues::Show, &style, most)?.into_json().map_err(unwritten)
+}
+
+fn too_deep() -> Raise {
+    type_error("the value cannot be written as JSON: it is nested too deeply")
+}
+
+fn unwritten(error: WriteLimit) -> Raise {
+    match error {
+        WriteLimit::TooLong(most) => {
+            limit("payload_limit", format!("a document has more than {most} bytes"))
+        }
+        WriteLimit::TooDeep => too_deep(),
     }
-    let shown = write(heap, value, NonJsonValues::Show, &StringifyStyle::default(), most);
-    shown.and_then(|text| as_json(&text)).ok()
 }
 
-/// Text that this module wrote is JSON; the check costs little and keeps the type honest.
-fn as_json(text: &str) -> VmResult<Json> {
-    Json::parse(text).map_err(|error| limit("payload_limit", error.to_string()))
+impl From<WriteLimit> for Raise {
+    fn from(error: WriteLimit) -> Self {
+        unwritten(error)
+    }
 }
 
-fn write(
-    heap: &Heap,
-    value: &Value,
-    manner: NonJsonValues,
-    style: &StringifyStyle,
-    most: usize,
-) -> VmResult<String> {
-    let (text, path) = (String::new(), Vec::new());
-    let mut writer = Writer { heap, text, path, manner, style, most };
-    writer.value(value)?;
-    Ok(writer.text)
-}
-
-struct Writer<'h> {
+fn write<'h>(
     heap: &'h Heap,
-    text: String,
-    /// The lists and objects that are being written, to notice cycles.
-    path: Vec<Value>,
+    value: &Value,
     manner: NonJsonValues,
     style: &'h StringifyStyle,
     most: usize,
+) -> VmResult<Writer<'h>> {
+    let indent = style.indent.as_deref();
+    let layout = TextLayout { indent, spaced: indent.is_some(), breaks_empty: false };
+    let out = Writer::new(layout, most);
+    let mut writer = ValueWriter { heap, out, path: Vec::new(), manner, names: &style.names };
+    writer.value(value)?;
+    Ok(writer.out)
 }
 
-impl Writer<'_> {
+struct ValueWriter<'h> {
+    heap: &'h Heap,
+    out: Writer<'h>,
+    /// The lists and objects that are being written, to notice cycles.
+    path: Vec<Value>,
+    manner: NonJsonValues,
+    /// The only names that are written, in this order.
+    names: &'h Option<Vec<Text>>,
+}
+
+impl ValueWriter<'_> {
     fn value(&mut self, value: &Value) -> VmResult<()> {
         match value {
-            Value::Undefined | Value::Null | Value::Cell(_) => self.text.push_str("null"),
-            Value::Bool(value) => self.text.push_str(if *value { "true" } else { "false" }),
-            Value::Int(value) => {
-                // Writing to a String cannot fail.
-                let _ = write!(self.text, "{value}");
-            }
+            Value::Undefined | Value::Null | Value::Cell(_) => self.out.null()?,
+            Value::Bool(value) => self.out.bool(*value)?,
+            Value::Int(value) => self.out.integer(*value)?,
             Value::Float(value) if !value.is_finite() && self.manner == NonJsonValues::Strict => {
                 let text = format!("{} cannot leave the script", print_float(*value));
                 return Err(type_error(text));
             }
             // JSON has neither infinities nor what is not a number.
-            Value::Float(value) if !value.is_finite() => self.text.push_str("null"),
-            Value::Float(value) => self.text.push_str(&print_float(*value)),
-            Value::Text(text) => write_string(text.as_str(), &mut self.text),
-            Value::Verbatim(text) => self.text.push_str(text.as_str()),
+            Value::Float(value) if !value.is_finite() => self.out.null()?,
+            Value::Float(value) => self.out.number(&print_float(*value))?,
+            Value::Text(text) => self.out.text(text.as_str())?,
+            Value::Verbatim(text) => self.out.number(text.as_str())?,
             Value::List(_) | Value::Record(_) => self.nested(value)?,
             Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_) => {
                 if self.manner == NonJsonValues::Strict || self.refuses(value) {
@@ -127,12 +142,8 @@ impl Writer<'_> {
                         if matches!(value, Value::Awaitable(_)) { ": await it first" } else { "" };
                     return Err(type_error(format!("{kind} cannot leave the script{hint}")));
                 }
-                self.text.push_str("null");
+                self.out.null()?;
             }
-        }
-        if self.text.len() > self.most {
-            let text = format!("a document has more than {} bytes", self.most);
-            return Err(limit("payload_limit", text));
         }
         Ok(())
     }
@@ -149,21 +160,19 @@ impl Writer<'_> {
         };
         let is_cycle = self.path.iter().any(same);
         // What is shown is put into other documents.
-        let most = if self.manner == NonJsonValues::Show { MAX_DEPTH - 2 } else { MAX_DEPTH };
-        if is_cycle || self.path.len() >= most {
-            if self.manner == NonJsonValues::Show {
-                self.text.push_str("null");
-                return Ok(());
-            }
-            let text = if is_cycle { "it contains itself" } else { "it is nested too deeply" };
-            return Err(type_error(format!("the value cannot be written as JSON: {text}")));
+        let is_shown = self.manner == NonJsonValues::Show;
+        if is_shown && (is_cycle || self.path.len() >= Json::MAX_DEPTH - 2) {
+            return Ok(self.out.null()?);
+        }
+        if is_cycle {
+            return Err(type_error("the value cannot be written as JSON: it contains itself"));
         }
         self.path.push(value.clone());
         match value {
             Value::List(at) => self.list(self.heap.lists.get(*at).map_or(&[], |list| list))?,
             Value::Record(at) => {
                 let record = self.heap.records.get(*at);
-                match (&self.style.names, record) {
+                match (self.names, record) {
                     (Some(names), Some(record)) => {
                         let found = |name: &Text| Some((name.clone(), record.get(name)?.clone()));
                         let entries: Vec<(Text, Value)> = names.iter().filter_map(found).collect();
@@ -183,29 +192,24 @@ impl Writer<'_> {
     }
 
     fn list(&mut self, items: &[Value]) -> VmResult<()> {
-        self.text.push('[');
-        for (index, item) in items.iter().enumerate() {
-            self.separate(index > 0);
+        self.out.list()?;
+        for item in items {
             self.value(item)?;
         }
-        self.close(!items.is_empty(), ']');
+        self.out.end_of_list();
         Ok(())
     }
 
     fn record(&mut self, entries: &[(Text, Value)]) -> VmResult<()> {
-        self.text.push('{');
-        let mut any = false;
+        self.out.object()?;
         for (name, value) in entries {
             if self.is_left_out(value) {
                 continue;
             }
-            self.separate(any);
-            any = true;
-            write_string(name.as_str(), &mut self.text);
-            self.text.push_str(if self.style.indent.is_some() { ": " } else { ":" });
+            self.out.key(name.as_str())?;
             self.value(value)?;
         }
-        self.close(any, '}');
+        self.out.end_of_object();
         Ok(())
     }
 
@@ -218,46 +222,4 @@ impl Writer<'_> {
             _ => false,
         }
     }
-
-    fn separate(&mut self, follows: bool) {
-        if follows {
-            self.text.push(',');
-        }
-        self.new_line(self.path.len());
-    }
-
-    fn close(&mut self, any: bool, bracket: char) {
-        if any {
-            self.new_line(self.path.len().saturating_sub(1));
-        }
-        self.text.push(bracket);
-    }
-
-    fn new_line(&mut self, depth: usize) {
-        if let Some(indent) = &self.style.indent {
-            self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(indent.as_str(), depth));
-        }
-    }
-}
-
-/// A string with quotes and escapes.
-pub(super) fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use meantime_core::{Fault, InstanceId, Limits, Position, pause_point};
+use meantime_core::{Fault, InstanceId, Json, Limits, Position, pause_point};
 
 use super::collect::ReachableMarks;
 use super::frame::{Frame, ScriptFrame};
@@ -42,7 +42,7 @@ pub struct Machine<'a> {
     /// The operation that is being performed, for the positions of errors.
     pub(crate) pc: usize,
     /// The trace of an error that a `finally` held up.
-    pub(crate) held_trace: Option<String>,
+    pub(crate) held_trace: Option<Json>,
 }
 
 impl<'a> Machine<'a> {

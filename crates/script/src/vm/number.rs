@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::arithmetic::{number, safe};
 use super::convert::is_blank;
 use super::text::Text;
 use super::value::Value;
@@ -14,19 +13,12 @@ pub(crate) fn document_number(text: &str) -> Value {
     if is_integer && let Ok(value) = text.parse::<i64>() {
         return if text == "-0" { Value::Float(-0.0) } else { Value::Int(value) };
     }
+    // Every decimal of 15 digits, without an exponent, is told from its neighbours by its double.
+    let is_short = text.len() <= 16 && !text.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    let is_same = |value: f64| is_short || same_decimal(text, &format!("{value:e}"));
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && same_decimal(text, &format!("{value:e}")) => {
-            Value::Float(value)
-        }
+        Ok(value) if value.is_finite() && is_same(value) => Value::Float(value),
         _ => Value::Verbatim(Text::new(text)),
-    }
-}
-
-/// Reads a number as `JSON.parse` does: the nearest double.
-pub(crate) fn nearest_number(text: &str) -> Value {
-    match text.parse::<i64>() {
-        Ok(value) if safe(value) && text != "-0" => Value::Int(value),
-        _ => number(text.parse::<f64>().unwrap_or(f64::NAN)),
     }
 }
 

@@ -69,6 +69,12 @@ pub(crate) fn unsupported(message: impl Into<String>) -> Raise {
     Raise(Box::new(RaiseKind::Error { name: "TypeError", code: code(), message: message.into() }))
 }
 
+/// JSON that cannot be kept unchanged.
+pub(crate) fn unsupported_json(message: impl Into<String>) -> Raise {
+    let (name, code, message) = ("TypeError", "unsupported_json", message.into());
+    Raise(Box::new(RaiseKind::Error { name, code, message }))
+}
+
 /// A text about time that makes no sense: a value out of range with a code of its own.
 pub(crate) fn time_error(error: &TimeError) -> Raise {
     let (name, code, message) = ("RangeError", error.code(), error.to_string());

@@ -3,7 +3,7 @@
 use super::arithmetic::{exact_sum, safe};
 use std::cmp::Ordering;
 
-use meantime_core::{Fault, pause_point};
+use meantime_core::{Fault, Json, pause_point};
 
 use super::frame::Frame;
 use super::machine::Machine;
@@ -22,8 +22,8 @@ pub enum StopReason {
     Finished,
     /// An uncaught error. It is on top of the stack.
     Uncaught {
-        /// Where it happened: a JSON array of frames, innermost first.
-        trace: String,
+        /// Where it happened: a list of frames, innermost first.
+        trace: Json,
     },
 }
 
@@ -499,7 +499,8 @@ impl Machine<'_> {
             Op::Throw => return Err(super::raise::Raise::throw(self.pop())),
             Op::Rethrow { value, trace } => {
                 if let Value::Text(trace) = self.local(base, trace) {
-                    self.held_trace = Some(trace.as_str().to_owned());
+                    // It may have been saved meanwhile, so it is read again.
+                    self.held_trace = Json::parse(trace.as_str()).ok();
                 }
                 return Err(super::raise::Raise::throw(self.local(base, value)));
             }

@@ -5,8 +5,10 @@
 //! the other and may be saved between any two calls. It makes a copy of the value with their
 //! answers in it, from the outside in, and the copy is written at the end.
 
+use meantime_core::Json;
+
 use super::frame::{Frame, StringifyFrame};
-use super::json_in::{MAX_DEPTH, lone_surrogate_error};
+use super::json_in::lone_surrogate_error;
 use super::json_out::StringifyStyle;
 use super::machine::Machine;
 use super::raise::{VmResult, corrupt, type_error};
@@ -266,7 +268,7 @@ impl Machine<'_> {
             .chunks(VALUES_PER_LEVEL)
             .any(|level| level.first().is_some_and(|it| same(it, value)));
         self.spend(depth);
-        if is_cycle || depth > MAX_DEPTH {
+        if is_cycle || depth > Json::MAX_DEPTH {
             let text = if is_cycle { "it contains itself" } else { "it is nested too deeply" };
             return Err(type_error(format!("the value cannot be written as JSON: {text}")));
         }

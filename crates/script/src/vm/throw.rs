@@ -1,6 +1,6 @@
 //! Errors: making them, finding who catches them, telling where they came from.
 
-use std::fmt::Write as _;
+use meantime_core::Json;
 
 use super::frame::{Frame, ScriptFrame};
 use super::machine::Machine;
@@ -64,7 +64,7 @@ impl Machine<'_> {
         if let HandlerKind::Finally { trace: slot } = handler.kind {
             let trace = trace.unwrap_or_else(|| self.trace());
             if let Some(Frame::Script(script)) = self.frames.get(index) {
-                self.set_local(script.base, slot, Value::text(trace));
+                self.set_local(script.base, slot, Value::text(trace.as_str()));
             }
         }
         self.frames.truncate(index + 1);
@@ -91,9 +91,9 @@ impl Machine<'_> {
         code.handlers.iter().find(covers).copied()
     }
 
-    /// Where every frame stands, innermost first, as a JSON array.
-    pub(crate) fn trace(&self) -> String {
-        let mut text = String::from("[");
+    /// Where every frame stands, innermost first, as a list.
+    pub(crate) fn trace(&self) -> Json {
+        let mut calls = Vec::new();
         for (index, frame) in self.frames.iter().enumerate().rev() {
             let Frame::Script(script) = frame else { continue };
             let Some(code) = self.program.functions.get(script.function as usize) else {
@@ -104,22 +104,13 @@ impl Machine<'_> {
                 continue;
             }
             let at = self.program.position(code.source_offset(self.frame_pc(index, script)));
-            let separator = if text.len() > 1 { "," } else { "" };
-            let (function, file) = (quoted(&code.name), quoted(&self.program.file));
-            // Writing to a String cannot fail.
-            let _ = write!(
-                text,
-                "{separator}{{\"function\":{function},\"file\":{file},\"line\":{},\"column\":{}}}",
-                at.line, at.column
-            );
+            calls.push(Json::object([
+                ("function", &Json::text(&code.name)),
+                ("file", &Json::text(&self.program.file)),
+                ("line", &Json::from(u64::from(at.line))),
+                ("column", &Json::from(u64::from(at.column))),
+            ]));
         }
-        text.push(']');
-        text
+        Json::list(&calls)
     }
-}
-
-fn quoted(text: &str) -> String {
-    let mut quoted = String::new();
-    super::json_out::write_string(text, &mut quoted);
-    quoted
 }

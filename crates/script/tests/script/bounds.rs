@@ -58,7 +58,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "return JSON.parse(\"[\".repeat(500))",
-        "threw SyntaxError: not JSON: unexpected text at byte 257",
+        "threw TypeError: this JSON cannot be kept unchanged: nested deeper than 256 levels at line 1 column 257",
     ),
     (
         "let a = []; a.push(a); return `${a}`",

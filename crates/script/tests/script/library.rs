@@ -116,7 +116,7 @@ fn objects_and_json() {
         Object.fromEntries([["a", 1], ["b", 2]]) => {"a":1,"b":2}
         Object.keys(null) => threw TypeError: `Object.keys` of null
         JSON.parse("{\"a\": [1, 2.5, \"x\", null, true]}") => {"a":[1,2.5,"x",null,true]}
-        JSON.parse("{a}") => threw SyntaxError: not JSON: unexpected text at byte 1
+        JSON.parse("{a}") => threw SyntaxError: not valid JSON: the name of a member is a text in double quotes at line 1 column 2
         JSON.stringify({a: [1, undefined], b: undefined, c: () => 1}) => "{\"a\":[1,null]}"
         JSON.stringify({a: [1]}, null, 2) => "{\n  \"a\": [\n    1\n  ]\n}"
         JSON.stringify(undefined) => null

@@ -17,13 +17,13 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use meantime_core::Json;
+use meantime_core::json::InvalidKind;
 use meantime_journey::surface::HTTP_DEADLINE;
 use serde::Serialize;
 use url::Url;
 
 use super::dial::DialError;
 use super::{Dialer, EgressPolicy, HostOverrides, address};
-use crate::extract::json_depth;
 use crate::observe::{call_span, record_status};
 use crate::settings::EgressSettings;
 
@@ -303,12 +303,9 @@ fn decode_body(headers: &HeaderMap, bytes: &[u8], max_json_depth: usize) -> Resu
         return Ok(Json::text(&String::from_utf8_lossy(bytes)));
     }
     let text = meantime_core::text_of(bytes).map_err(|error| format!("the body is {error}"))?;
-    if json_depth(text.as_bytes()) > max_json_depth {
-        return Err(format!("the JSON is nested deeper than {max_json_depth} levels"));
-    }
-    match Json::parse(text) {
+    match Json::parse_within(text, max_json_depth) {
         Ok(json) => Ok(json),
-        Err(error) if error.is_json() => Err(error.to_string()),
+        Err(error) if error.kind() == InvalidKind::Unsupported => Err(error.to_string()),
         Err(_) => Ok(Json::text(text)),
     }
 }

@@ -6,12 +6,12 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use meantime_core::json::from_str;
 use meantime_core::{Json, SourceFile};
 use meantime_kernel::command::Error;
 use serde::de::DeserializeOwned;
 
-use super::depth::json_depth;
-use super::{error_text, multipart};
+use super::multipart;
 use crate::app::App;
 use crate::concurrency::RequestPermit;
 use crate::problem::{Problem, ProblemCode};
@@ -34,13 +34,8 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let bytes = json_bytes(request, app).await?;
-        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        match serde_json::from_slice(text) {
-            Ok(value) => Ok(Self(value)),
-            Err(error) => {
-                Err(Problem::new(ProblemCode::InvalidBody, error_text::describe_body_error(&error)))
-            }
-        }
+        let text = if bytes.is_empty() { "{}" } else { utf8(&bytes)? };
+        Ok(Self(from_str(text, app.settings().http.max_json_depth)?))
     }
 }
 
@@ -52,12 +47,7 @@ impl FromRequest<App> for RawJson {
         if bytes.is_empty() {
             return Ok(Self(Json::null()));
         }
-        let text = utf8(&bytes)?;
-        Json::parse(text).map(Self).map_err(|invalid| {
-            // Parse again with serde_json for its error position and message.
-            let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
-            error.map_or_else(|| Problem::from(invalid), |it| invalid_json(&it))
-        })
+        Ok(Self(Json::parse_within(utf8(&bytes)?, app.settings().http.max_json_depth)?))
     }
 }
 
@@ -87,13 +77,7 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
         let detail = format!("the body is JSON: send `application/json`, not `{kind}`");
         return Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
     }
-    let http = &app.settings().http;
-    let bytes = read_bytes(request, http.max_body_bytes, app).await?;
-    if json_depth(&bytes) > http.max_json_depth {
-        let detail = format!("JSON is nested deeper than {} levels", http.max_json_depth);
-        return Err(Problem::new(ProblemCode::InvalidBody, detail));
-    }
-    Ok(bytes)
+    read_bytes(request, app.settings().http.max_body_bytes, app).await
 }
 
 /// Reads a whole body, up to a limit in bytes and in time. If it has not arrived yet, the request
@@ -131,11 +115,6 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json"
         || (kind.starts_with("application/") && kind.ends_with("+json"))
         || kind == "application/x-www-form-urlencoded"
-}
-
-/// The problem of a body that is not JSON.
-fn invalid_json(error: &serde_json::Error) -> Problem {
-    Problem::new(ProblemCode::InvalidJson, error_text::describe_body_error(error))
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Problem> {

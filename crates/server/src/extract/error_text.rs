@@ -3,19 +3,20 @@
 //! Parser messages use terms of Rust: fields, variants, integer types. API users know members,
 //! parameters and numbers.
 
-use serde_json::Error;
+use meantime_core::json::{InvalidJson, InvalidKind};
 
 /// Describes an error in a JSON body, with line and column.
-pub(super) fn describe_body_error(error: &Error) -> String {
-    let text = error.to_string();
-    let (text, place) = match text.rsplit_once(" at line ") {
-        Some((text, _)) => (text, format!(" (line {}, column {})", error.line(), error.column())),
-        None => (text.as_str(), String::new()),
+pub(crate) fn describe_body_error(error: &InvalidJson) -> String {
+    let place = match error.place() {
+        Some((line, column)) => format!(" (line {line}, column {column})"),
+        None => String::new(),
     };
-    if error.is_data() {
-        return format!("{}{place}", describe_shape(text, "member"));
+    let reason = error.reason();
+    match error.kind() {
+        InvalidKind::NotJson => format!("not valid JSON: {reason}{place}"),
+        InvalidKind::Unsupported => format!("this JSON cannot be kept unchanged: {reason}{place}"),
+        InvalidKind::Shape => format!("{}{place}", describe_shape(reason, "member")),
     }
-    format!("not valid JSON: {}{place}", describe_syntax(text))
 }
 
 /// Describes an error in a query, from the message of its parser.
@@ -131,31 +132,15 @@ fn value_text(given: &str) -> String {
     match given {
         "map" => "an object".to_owned(),
         "sequence" => "a list".to_owned(),
+        "unit value" => "null".to_owned(),
         other => other.to_owned(),
-    }
-}
-
-/// Describes a JSON syntax error.
-fn describe_syntax(text: &str) -> &str {
-    match text {
-        "EOF while parsing a value" => "the text ends where a value is expected",
-        "EOF while parsing an object" => "the text ends within an object",
-        "EOF while parsing a list" => "the text ends within a list",
-        "EOF while parsing a string" => "the text ends within a string",
-        "expected value" => "a value is expected",
-        "trailing characters" => "something follows after the value",
-        "trailing comma" => "there is a comma after the last member",
-        "key must be a string" => "the name of a member is a text in double quotes",
-        "expected `:`" => "`:` is expected",
-        "expected `,` or `}`" => "`,` or `}` is expected",
-        "expected `,` or `]`" => "`,` or `]` is expected",
-        other => other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use meantime_core::json::from_str;
     use serde::Deserialize;
 
     use super::*;
@@ -205,24 +190,24 @@ mod tests {
             "{'name':1}",
             "<name/>",
         ];
-        let said = bodies.map(|body| match serde_json::from_str::<Order>(body) {
+        let said = bodies.map(|body| match from_str::<Order>(body, 128) {
             Ok(order) => format!("{order:?}"),
             Err(error) => describe_body_error(&error),
         });
         expect![[r#"
             the member `name` is missing (line 1, column 2)
-            there is no member `nmae`; known: `name`, `count`, `size`, `tags`, `gift` (line 1, column 18)
+            there is no member `nmae`; known: `name`, `count`, `size`, `tags`, `gift` (line 1, column 13)
             a text is expected, not the number 1 (line 1, column 9)
-            a whole number from 0 on is expected, not the number -1 (line 1, column 22)
-            a whole number from 0 on is expected, not the number 1.5 (line 1, column 23)
-            a whole number from 0 on is expected, not the text "many" (line 1, column 26)
-            `huge` is not one of `small`, `large` (line 1, column 25)
-            a list is expected, not an object (line 1, column 19)
-            true or false is expected, not null (line 1, column 23)
-            the member `name` is given twice (line 1, column 18)
+            a whole number from 0 on is expected, not the number -1 (line 1, column 21)
+            a whole number from 0 on is expected, not the number 1.5 (line 1, column 21)
+            a whole number from 0 on is expected, not the text "many" (line 1, column 21)
+            `huge` is not one of `small`, `large` (line 1, column 20)
+            a list is expected, not an object (line 1, column 20)
+            true or false is expected, not null (line 1, column 20)
+            the member `name` is given twice (line 1, column 13)
             an object is expected, not a list (line 1, column 2)
             an object is expected, not the number 7 (line 1, column 1)
-            not valid JSON: the text ends where a value is expected (line 1, column 8)
+            not valid JSON: the text ends where a value is expected (line 1, column 9)
             not valid JSON: there is a comma after the last member (line 1, column 13)
             not valid JSON: something follows after the value (line 1, column 14)
             not valid JSON: `:` is expected (line 1, column 9)

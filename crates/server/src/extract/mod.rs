@@ -1,13 +1,12 @@
 //! Extractors for bodies, queries and path parameters, with problem responses for invalid ones.
 
 mod body;
-mod depth;
 mod error_text;
 mod multipart;
 mod path;
 mod query;
 
 pub(crate) use body::{JsonBody, RawJson, SourceBody};
-pub(crate) use depth::json_depth;
+pub(crate) use error_text::describe_body_error;
 pub(crate) use path::{PathId, PathParams};
 pub(crate) use query::Query;

@@ -1,14 +1,14 @@
-//! A JSON writer with plain numbers and, if asked, unique keys.
+//! Values as JSON, with plain numbers and, if asked, unique keys.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use meantime_core::Json;
+use meantime_core::json::{self, Writer};
 
 use crate::temporal::{
     format_date_time, format_local_date_time, format_offset, format_time, format_time_zone,
 };
-use crate::{Kind, Object, Value};
+use crate::{Kind, Number, Object, Value};
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,189 +21,155 @@ pub enum Layout {
     OneLine,
 }
 
+impl Layout {
+    const fn layout(self) -> json::TextLayout<'static> {
+        match self {
+            Self::Compact => json::TextLayout { indent: None, spaced: false, breaks_empty: false },
+            Self::Indented => {
+                json::TextLayout { indent: Some("  "), spaced: true, breaks_empty: true }
+            }
+            Self::OneLine => json::TextLayout { indent: None, spaced: true, breaks_empty: false },
+        }
+    }
+}
+
 /// Why a value has no JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// The value cannot be written.
     #[error("a {0:?} cannot be written as JSON")]
     Unsupported(Kind),
-    /// The text is longer than allowed.
-    #[error("the result is longer than {0} bytes")]
-    TooLong(usize),
-    /// Nothing could read the text again.
-    #[error("the result is nested deeper than {} levels", Json::MAX_DEPTH)]
-    TooDeep,
+    /// The text is too long or too deep.
+    #[error(transparent)]
+    Limit(#[from] json::WriteLimit),
 }
 
 /// Writes a value, up to a number of bytes.
 pub fn write(value: &Value, layout: Layout, max_bytes: usize) -> Result<String, WriteError> {
-    let mut writer = Writer { out: String::new(), layout, max_bytes, level: 0 };
+    Ok(written(value, layout, max_bytes)?.into_text()?)
+}
+
+/// Writes a value as a document, up to a number of bytes.
+pub fn write_document(value: &Value, max_bytes: usize) -> Result<Json, WriteError> {
+    Ok(written(value, Layout::Compact, max_bytes)?.into_json()?)
+}
+
+/// The text of a value that is no list, no object and no plain value; as what it is a text.
+pub(super) fn text_of(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Uri(text) => text.to_string(),
+        Value::Key(key) => key.name().to_string(),
+        Value::Date(date) => date.to_string(),
+        Value::LocalTime(time) => format_time(*time),
+        Value::Time(time) => format!("{}{}", format_time(time.time), format_offset(time.offset)),
+        Value::LocalDateTime(value) => format_local_date_time(*value),
+        Value::DateTime(zoned) => format_date_time(zoned),
+        Value::TimeZone(zone) => format_time_zone(zone),
+        Value::Period(period) => period.to_string(),
+        Value::Regex(pattern) => pattern.source().to_string(),
+        Value::Binary(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::Namespace(namespace) => namespace.uri.to_string(),
+        _ => return None,
+    })
+}
+
+fn written(value: &Value, layout: Layout, max_bytes: usize) -> Result<Writer<'static>> {
+    let out = Writer::new(layout.layout(), max_bytes);
+    let mut writer = ValueWriter { out, has_unique_keys: layout == Layout::Compact };
     writer.value(value)?;
-    writer.check()?;
     Ok(writer.out)
 }
 
-struct Writer {
-    out: String,
-    layout: Layout,
-    max_bytes: usize,
-    level: usize,
+struct ValueWriter {
+    out: Writer<'static>,
+    has_unique_keys: bool,
 }
 
 type Result<T = (), E = WriteError> = std::result::Result<T, E>;
 
-impl Writer {
-    fn check(&self) -> Result {
-        if self.out.len() > self.max_bytes {
-            return Err(WriteError::TooLong(self.max_bytes));
-        }
-        Ok(())
-    }
-
+impl ValueWriter {
     fn value(&mut self, value: &Value) -> Result {
-        self.check()?;
+        let out = &mut self.out;
         match value.bare() {
-            Value::Null => self.out.push_str("null"),
-            Value::Bool(true) => self.out.push_str("true"),
-            Value::Bool(false) => self.out.push_str("false"),
-            Value::Number(number) => self.out.push_str(&number.to_plain_string()),
-            Value::Text(text) | Value::Uri(text) => self.text(text),
-            Value::Key(key) => self.text(key.name()),
-            Value::Array(items) => self.list(items.iter(), Self::value)?,
+            Value::Null => out.null()?,
+            Value::Bool(value) => out.bool(*value)?,
+            Value::Number(Number::Int(value)) => out.integer(*value)?,
+            Value::Number(number) => out.number(&number.to_plain_string())?,
+            Value::Text(text) => out.text(text)?,
+            Value::Array(items) => {
+                out.list()?;
+                for item in items.iter() {
+                    self.value(item)?;
+                }
+                self.out.end_of_list();
+            }
             Value::Range(range) => {
-                self.list(range.iter().map(Value::from), |writer, item| writer.value(&item))?;
+                out.list()?;
+                for item in range.iter() {
+                    self.value(&Value::from(item))?;
+                }
+                self.out.end_of_list();
             }
             Value::Object(object) => self.object(object)?,
-            Value::Date(date) => self.text(&date.to_string()),
-            Value::LocalTime(time) => self.text(&format_time(*time)),
-            Value::Time(time) => {
-                self.text(&format!("{}{}", format_time(time.time), format_offset(time.offset)));
-            }
-            Value::LocalDateTime(value) => self.text(&format_local_date_time(*value)),
-            Value::DateTime(zoned) => self.text(&format_date_time(zoned)),
-            Value::TimeZone(zone) => self.text(&format_time_zone(zone)),
-            Value::Period(period) => self.text(&period.to_string()),
-            Value::Regex(pattern) => self.text(pattern.source()),
-            Value::Binary(bytes) => self.text(&String::from_utf8_lossy(bytes)),
-            Value::Namespace(namespace) => self.text(&namespace.uri),
-            Value::Foreign(_) | Value::Annotated(_) => {
-                return Err(WriteError::Unsupported(value.kind()));
-            }
+            other => match text_of(other) {
+                Some(text) => out.text(&text)?,
+                None => return Err(WriteError::Unsupported(value.kind())),
+            },
         }
-        Ok(())
-    }
-
-    fn list<T>(
-        &mut self,
-        items: impl Iterator<Item = T>,
-        mut item: impl FnMut(&mut Self, T) -> Result,
-    ) -> Result {
-        self.open('[')?;
-        for (index, value) in items.enumerate() {
-            self.separate(index);
-            item(self, value)?;
-        }
-        self.close(']');
         Ok(())
     }
 
     fn object(&mut self, object: &Object) -> Result {
-        self.open('{')?;
-        for (index, (name, value)) in self.pairs(object).into_iter().enumerate() {
-            self.separate(index);
-            self.text(name);
-            self.out.push_str(if self.layout == Layout::Compact { ":" } else { ": " });
-            self.value(value)?;
+        self.out.object()?;
+        if self.has_unique_keys {
+            for (name, value) in unique_pairs(object) {
+                self.pair(name, value)?;
+            }
+        } else {
+            for entry in object.entries() {
+                self.pair(entry.key.name(), &entry.value)?;
+            }
         }
-        self.close('}');
+        self.out.end_of_object();
         Ok(())
     }
 
-    fn pairs<'o>(&self, object: &'o Object) -> Vec<(&'o str, &'o Value)> {
-        let all = object.entries().iter().map(|entry| (&**entry.key.name(), &entry.value));
-        if self.layout != Layout::Compact {
-            return all.collect();
-        }
-        let mut pairs: Vec<(&str, &Value)> = Vec::with_capacity(object.len());
-        let mut decimals = BTreeMap::new();
-        for (name, value) in all {
-            match decimals.get(name).and_then(|position: &usize| pairs.get_mut(*position)) {
-                Some(pair) => pair.1 = value,
-                None => {
-                    decimals.insert(name, pairs.len());
-                    pairs.push((name, value));
-                }
+    fn pair(&mut self, name: &str, value: &Value) -> Result {
+        self.out.key(name)?;
+        self.value(value)
+    }
+}
+
+/// Every key once, with its last value at its first position.
+pub(super) fn unique_pairs(object: &Object) -> Vec<(&str, &Value)> {
+    let mut pairs: Vec<(&str, &Value)> = Vec::with_capacity(object.len());
+    let mut positions = BTreeMap::new();
+    for entry in object.entries() {
+        let name = &**entry.key.name();
+        match positions.get(name).and_then(|position: &usize| pairs.get_mut(*position)) {
+            Some(pair) => pair.1 = &entry.value,
+            None => {
+                positions.insert(name, pairs.len());
+                pairs.push((name, &entry.value));
             }
         }
-        pairs
     }
-
-    fn open(&mut self, bracket: char) -> Result {
-        if self.level == Json::MAX_DEPTH {
-            return Err(WriteError::TooDeep);
-        }
-        self.out.push(bracket);
-        self.level += 1;
-        self.line();
-        Ok(())
-    }
-
-    fn separate(&mut self, index: usize) {
-        if index > 0 {
-            self.out.push(',');
-            self.line();
-        }
-    }
-
-    fn close(&mut self, bracket: char) {
-        self.level -= 1;
-        self.line();
-        self.out.push(bracket);
-    }
-
-    fn line(&mut self) {
-        if self.layout == Layout::Indented {
-            self.out.push('\n');
-            self.out.extend(std::iter::repeat_n("  ", self.level));
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.out.push('"');
-        let mut start = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            let short = match byte {
-                b'"' => "\\\"",
-                b'\\' => "\\\\",
-                b'\n' => "\\n",
-                b'\r' => "\\r",
-                b'\t' => "\\t",
-                0x08 => "\\b",
-                0x0c => "\\f",
-                0..=0x1f => "",
-                _ => continue,
-            };
-            self.out.push_str(text.get(start..at).unwrap_or_default());
-            self.out.push_str(short);
-            if short.is_empty() {
-                // Writing to a String cannot fail.
-                let _ = write!(self.out, "\\u{byte:04x}");
-            }
-            start = at + 1;
-        }
-        self.out.push_str(text.get(start..).unwrap_or_default());
-        self.out.push('"');
-    }
+    pairs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Key;
     use crate::json::read;
 
     #[test]
     fn compact_text_has_unique_keys() {
-        let value = read(r#"{"a": 1, "b": [], "a": {"x": "\u0001\n\"é"}}"#).unwrap();
+        let mut object = Object::default();
+        object.push(Key::new("a"), Value::from(1_i64));
+        object.push(Key::new("b"), read("[]").unwrap());
+        object.push(Key::new("a"), read(r#"{"x": "\u0001\n\"é"}"#).unwrap());
+        let value = Value::object(object);
         let text = write(&value, Layout::Compact, 1000).unwrap();
         assert_eq!(text, r#"{"a":{"x":"\u0001\n\"é"},"b":[]}"#);
     }
@@ -217,7 +183,10 @@ mod tests {
 
     #[test]
     fn indented_text_keeps_everything() {
-        let value = read(r#"{"a":1,"a":[]}"#).unwrap();
+        let mut object = Object::default();
+        object.push(Key::new("a"), Value::from(1_i64));
+        object.push(Key::new("a"), read("[]").unwrap());
+        let value = Value::object(object);
         let text = write(&value, Layout::Indented, 1000).unwrap();
         assert_eq!(text, "{\n  \"a\": 1,\n  \"a\": [\n    \n  ]\n}");
     }
@@ -225,14 +194,14 @@ mod tests {
     #[test]
     fn size_and_depth_are_bounded() {
         let value = read(&format!("[\"{}\"]", "x".repeat(100))).unwrap();
-        assert_eq!(write(&value, Layout::Compact, 50), Err(WriteError::TooLong(50)));
+        assert_eq!(write(&value, Layout::Compact, 50), Err(json::WriteLimit::TooLong(50).into()));
         assert!(read(&"[".repeat(10_000)).is_err());
         let nest =
             |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::array(vec![inner]));
         let deepest = write(&nest(Json::MAX_DEPTH), Layout::Compact, 1000).unwrap();
         assert_eq!(read(&deepest), Ok(nest(Json::MAX_DEPTH)));
         let deeper = write(&nest(Json::MAX_DEPTH + 1), Layout::Compact, 1000);
-        assert_eq!(deeper, Err(WriteError::TooDeep));
+        assert_eq!(deeper, Err(json::WriteLimit::TooDeep.into()));
         for text in ["", "[1,]", "{\"a\"}", "01", "1.", "\"\\x\"", "tru", "1 2", "\"\u{1}\""] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -68,7 +68,7 @@ impl Schema {
     /// Checks a document with so many operations, at most [`MAX_OPS`].
     pub(crate) fn check(&self, value: &Json, ops: u64) -> SchemaCheck {
         let whole = |message: String| vec![Mismatch { pointer: String::new(), message }];
-        let value = match json::read(value.as_str()) {
+        let value = match json::read_document(value) {
             Ok(value) => value,
             Err(error) => {
                 return SchemaCheck {
