@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     match dispatch(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The chain of causes without a backtrace: nobody debugs this program by its stack.
+            // The chain of causes without a backtrace: the messages say which command failed.
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
