@@ -33,7 +33,7 @@ enum BenchCommand {
     Isolation(IsolationArgs),
 }
 
-/// How every bench runs.
+/// Options of every bench.
 #[derive(Debug, clap::Args)]
 pub(super) struct CommonArgs {
     /// Where to measure: a directory in which new SQLite files are made and removed, or the
@@ -54,8 +54,8 @@ pub(super) struct CommonArgs {
     pub(super) format: OutputFormat,
 }
 
-/// The output format. It is public for the command line around this one: a global option of the
-/// same name must have the same type.
+/// The output format. It is public because a global option of the same name in the surrounding
+/// command line must have the same type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
     /// Table for people
@@ -64,7 +64,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// How `bench kernel` runs.
+/// Options of `bench kernel`.
 #[derive(Debug, clap::Args)]
 pub(super) struct KernelArgs {
     #[command(flatten)]
@@ -79,21 +79,21 @@ pub(super) struct KernelArgs {
     long: bool,
 }
 
-/// How `bench flow` runs.
+/// Options of `bench flow`.
 #[derive(Debug, clap::Args)]
 pub(super) struct FlowArgs {
     #[command(flatten)]
     pub(super) common: CommonArgs,
 }
 
-/// How the benches over HTTP run.
+/// Options of the benches over HTTP.
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpArgs {
     #[command(flatten)]
     pub(super) common: CommonArgs,
 }
 
-/// How `bench isolation` runs.
+/// Options of `bench isolation`.
 #[derive(Debug, clap::Args)]
 pub(super) struct IsolationArgs {
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(super) struct IsolationArgs {
     pub(super) only: Vec<Poison>,
 }
 
-/// What can be measured.
+/// The scenarios of `bench kernel`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Scenario {
     /// What a one-task instance costs in rows, B-trees, bytes of log, commits and syncs
@@ -134,7 +134,7 @@ pub(super) enum Scenario {
 }
 
 impl Scenario {
-    /// Whether it can be measured there.
+    /// Whether the scenario can run on this store.
     pub(super) fn is_for(self, bench_store: &BenchStore) -> bool {
         match self {
             Self::Task | Self::Sleeping | Self::State | Self::Growth => bench_store.is_sqlite(),
@@ -145,7 +145,7 @@ impl Scenario {
 }
 
 impl Bench {
-    /// Runs it to its end.
+    /// Runs the bench to its end.
     pub fn run(self) -> Result<BenchOutput> {
         match self.command {
             BenchCommand::Kernel(args) => session::run_kernel(args),
@@ -160,12 +160,12 @@ impl Bench {
 }
 
 impl KernelArgs {
-    /// Whether a scenario was asked for by its name.
+    /// Whether a scenario was named on the command line.
     pub(super) fn names(&self, scenario: Scenario) -> bool {
         self.only.contains(&scenario)
     }
 
-    /// Whether a scenario is to be run.
+    /// Whether a scenario will run.
     pub(super) fn wants(&self, scenario: Scenario) -> bool {
         if !self.only.is_empty() {
             return self.names(scenario);
@@ -176,7 +176,7 @@ impl KernelArgs {
 }
 
 impl CommonArgs {
-    /// A number of instances, scaled; never so few that nothing is measured.
+    /// A scaled number of instances, never so small that nothing is measured.
     #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "counts are small")]
     #[expect(clippy::cast_possible_truncation, reason = "and positive")]
     pub(super) fn scaled(&self, count: usize) -> usize {
