@@ -1,8 +1,8 @@
-//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: plays so many cases of one target,
-//! or of each. `cargo xtask fuzz` calls it until the time is up.
+//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: runs cases of one target, or of all.
+//! `cargo xtask fuzz` calls it until the time is up.
 //!
-//! Cases run on a stack of the size that threads of the engine have. Before each, its number is
-//! written to a file, so that one that ends the process can be named too.
+//! Cases run on a stack of the size that threads of the engine have. The number of each case is
+//! written to a file before it runs, so that a case that ends the process can be identified.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use meantime_fuzz::{TARGETS, Target, case_input, run_case};
 
-/// The stack of a thread, as the standard library makes it.
+/// The default stack size of threads in the standard library.
 const THREAD_STACK_BYTES: usize = 2 << 20;
 
 /// Plays generated cases.
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays one target; false when it failed.
+/// Runs one target; false if it failed.
 fn run_target(target: &'static Target, arguments: &FuzzArgs) -> bool {
     if arguments.show {
         println!("{}", case_input(target, arguments.seed, arguments.from));
