@@ -1,4 +1,4 @@
-//! The rigs as a program: `cargo xtask soak` runs it, and the kill rig runs it as its victim.
+//! The rigs as a program: `cargo xtask soak` runs it, and the kill rig runs it as the node to kill.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a rig talks to people")]
 
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ enum DatabaseKind {
 
 #[derive(clap::Args)]
 struct CommonArgs {
-    /// Where chance begins; the moments of kills and cuts follow from it
+    /// Seed of the random choices; the moments of kills and power cuts depend on it
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where scratch files go
@@ -135,7 +135,7 @@ fn run_power_rig(images: usize, common: &CommonArgs) -> ExitCode {
     print_verdict(dropped > 0 && torn > 0 && acknowledged > 0, &lost, &problems)
 }
 
-/// A run without faults or without work proves nothing.
+/// A run without faults or without work proves nothing, so it fails too.
 fn print_verdict(is_valid: bool, lost: &[String], problems: &[String]) -> ExitCode {
     println!("acknowledged and lost          {}", lost.len());
     println!("anything else wrong            {}", problems.len());
