@@ -1,12 +1,12 @@
 //! The head of the due-time index, in memory.
 //!
 //! The rows in the store are the truth; this is a cache of the earliest of them (I3). It knows
-//! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
-//! sleep, and it asks the store only when its head is used up: no polling (I12).
+//! every timer up to its *horizon* and none after it, so it is bounded however many timers are
+//! armed. It reads the store only when all timers that it knows have been used: no polling (I12).
 //!
-//! On a store that several nodes share, others arm timers too. Then it knows its partition of the
-//! next moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
-//! due sooner is told by a notice.
+//! On a shared store, other nodes arm timers too. Then it knows the timers of its partition for the
+//! next seconds only and reads them again at every heartbeat. A timer that another node arms within
+//! that window is announced by a notice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use meantime_core::{DefinitionId, Timestamp};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Partition, TimerKey};
 
-/// How many timers one read brings.
+/// How many timers one read returns.
 pub(super) const READ: usize = 8_192;
 
-/// How far ahead a node looks that shares its store, in milliseconds: several heartbeats.
+/// How far ahead a node on a shared store reads, in milliseconds: several heartbeats.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
-/// A read to make: all timers after a key, at most [`READ`].
+/// A read to perform: all timers after a key, at most [`READ`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) after: Option<TimerKey>,
@@ -32,15 +32,15 @@ pub(super) struct Read {
 #[derive(Debug)]
 pub(super) struct TimerQueue {
     known: BTreeSet<TimerKey>,
-    /// Timers of definitions that are being loaded.
+    /// Timers whose definition is being loaded.
     held: BTreeMap<DefinitionId, BTreeSet<TimerKey>>,
-    /// The last key that is surely known; none when all are.
+    /// Up to where all timers are known.
     horizon: Horizon,
-    /// The read under way, with the changes made by commits since it began.
+    /// The read in progress, with the changes that commits made since it began.
     during: Option<During>,
-    /// Whether others arm timers in the same store.
+    /// Whether other nodes arm timers in the same store.
     shared: bool,
-    /// Whether it is time to look again from the beginning.
+    /// Whether the next read starts from the beginning.
     look_again: bool,
 }
 
@@ -54,7 +54,7 @@ struct During {
 enum Horizon {
     Nothing,
     Until(TimerKey),
-    /// Every timer that is due before an instant.
+    /// Every timer that is due before an instant is known.
     Before(Timestamp),
     Everything,
 }
@@ -67,12 +67,13 @@ impl TimerQueue {
         Self { known, held, horizon, during: None, shared, look_again: false }
     }
 
-    /// Others may have armed timers: the head is read again.
+    /// Requests a new read from the beginning, because other nodes may have armed timers.
     pub(super) fn look_again(&mut self) {
         self.look_again = true;
     }
 
-    /// Another partition of the timers is this node's business from now on.
+    /// The node is now responsible for another partition: timers of other partitions are dropped,
+    /// and everything is read again.
     pub(super) fn partition_changed(&mut self, partition: Partition) {
         self.known.retain(|key| partition.holds(key.id.0.instance));
         self.held.clear();
@@ -80,7 +81,8 @@ impl TimerQueue {
         self.look_again = true;
     }
 
-    /// A timer was armed by a commit.
+    /// A timer was armed by a commit. A timer after the horizon is not kept: the read that moves
+    /// the horizon finds its row.
     pub(super) fn arm(&mut self, key: TimerKey) {
         if key.frozen {
             return;
@@ -106,15 +108,15 @@ impl TimerQueue {
         self.held.retain(|_, held| !held.is_empty());
     }
 
-    /// A timer cannot fire before its definition is loaded, and neither can those after it that
-    /// have the same: each definition keeps its order (T8).
+    /// Sets a timer aside until its definition is loaded. Later timers of the same definition are
+    /// held too, so that the timers of a definition fire in due order (T8).
     pub(super) fn hold(&mut self, key: TimerKey, definition: DefinitionId) {
         if self.known.remove(&key) {
             self.held.entry(definition).or_default().insert(key);
         }
     }
 
-    /// A definition is loaded, or never will be.
+    /// A definition is loaded, or cannot be loaded.
     pub(super) fn release(&mut self, definition: DefinitionId) {
         self.known.extend(self.held.remove(&definition).unwrap_or_default());
     }
@@ -124,7 +126,7 @@ impl TimerQueue {
         !self.held.is_empty()
     }
 
-    /// The next due timer, taken out.
+    /// Removes and returns the next due timer.
     pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<TimerKey> {
         let now =
             if is_injected(InjectedBug::FireEarly) { now.saturating_add_millis(500) } else { now };
@@ -137,7 +139,7 @@ impl TimerQueue {
         self.known.first().map(|key| key.due_at)
     }
 
-    /// Whether the store must be asked. Marks the read as under way.
+    /// The read to perform, if one is needed. Marks it as in progress.
     pub(super) fn wants_read(&mut self, now: Timestamp) -> Option<Read> {
         if self.during.is_some() {
             return None;
@@ -156,12 +158,12 @@ impl TimerQueue {
         Some(Read { after, before })
     }
 
-    /// Whether the store has been asked and has not answered.
+    /// Whether a read is in progress.
     pub(super) fn is_being_read(&self) -> bool {
         self.during.is_some()
     }
 
-    /// What the store answered: all timers after the key that was asked for, at most [`READ`].
+    /// The answer to a read: all timers after the requested key, at most [`READ`].
     pub(super) fn read(&mut self, keys: &[TimerKey]) {
         let Some(During { before, changes }) = self.during.take() else { return };
         self.horizon = match keys.last() {
@@ -169,7 +171,8 @@ impl TimerQueue {
             _ => before.map_or(Horizon::Everything, Horizon::Before),
         };
         self.known.extend(keys);
-        // The read may have missed commits that overlapped it.
+        // Commits that overlapped the read may or may not be in its result, so their changes are
+        // applied to it: an armed timer is added, a removed one does not come back.
         for (key, armed) in changes {
             if armed && self.covers(key) {
                 self.known.insert(key);
@@ -179,7 +182,7 @@ impl TimerQueue {
         }
     }
 
-    /// The read failed; it will be tried again.
+    /// The read failed; the next one starts from the beginning.
     pub(super) fn read_failed(&mut self) {
         self.during = None;
         self.look_again = true;
@@ -200,7 +203,7 @@ impl TimerQueue {
         }
     }
 
-    /// Forgets the far end when too much is known.
+    /// Drops the latest timers if too many are known, and moves the horizon before them.
     fn shrink(&mut self) {
         if self.known.len() > 2 * READ {
             while self.known.len() > READ {
