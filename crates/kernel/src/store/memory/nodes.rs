@@ -15,7 +15,7 @@ struct NodeLease {
     until: Timestamp,
 }
 
-/// The nodes by number; empty for a store with a single owner.
+/// The nodes by number; the single owner of a store has none (`None`).
 #[derive(Default, Clone)]
 pub(super) struct Nodes {
     batches: BTreeMap<Option<u64>, u64>,
