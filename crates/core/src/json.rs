@@ -1,9 +1,9 @@
-//! A JSON document as text: what travels between callers, workers and notations.
+//! A JSON document as text: the payloads of callers, workers and notations.
 //!
-//! The kernel never looks inside a payload, so it carries compact text that is cheap to clone, to
+//! The kernel never parses a payload, so payloads are compact text that is cheap to clone, to
 //! measure and to store. A notation parses it into the value model of its language. The text is
-//! checked once, where it enters: what some reader of the engine could not hold unchanged is
-//! refused there.
+//! checked once, where it enters: a document that some reader of the engine could not represent
+//! unchanged is refused there.
 
 mod check;
 
@@ -17,7 +17,7 @@ use minicbor::encode::{Encoder, Error as EncodeError, Write};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
-/// The text is not JSON, or JSON that cannot be kept unchanged.
+/// The text is not JSON, or is JSON that cannot be kept unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidJson {
     reason: String,
@@ -40,8 +40,8 @@ impl InvalidJson {
         if self.is_json { "unsupported_json" } else { "invalid_json" }
     }
 
-    /// Whether the text is JSON by its grammar: too deep, with a key twice, with half of a
-    /// surrogate pair, or with a number of too many digits.
+    /// Whether the text is valid JSON that is refused for another reason: too deep, with a repeated
+    /// key, with half of a surrogate pair, or with a number of too many digits.
     pub const fn is_json(&self) -> bool {
         self.is_json
     }
@@ -52,12 +52,12 @@ impl InvalidJson {
 }
 
 impl Json {
-    /// Levels of nesting of any document in the engine. What enters from outside has fewer (see
-    /// `http.max_json_depth`), so that runs can put it into documents of their own.
+    /// The largest nesting of any document in the engine. Documents from outside have a lower limit
+    /// (see `http.max_json_depth`), so that runs can put them into documents of their own.
     pub const MAX_DEPTH: usize = 256;
 
-    /// Checks the text and keeps it as it is: numbers are never rewritten. What the engine could
-    /// not give back unchanged is refused.
+    /// Checks the text and keeps it unchanged: numbers are never rewritten. A document that the
+    /// engine could not return unchanged is refused.
     pub fn parse(text: &str) -> Result<Self, InvalidJson> {
         check::check(text).map(|text| Self(Arc::from(text)))
     }
@@ -70,7 +70,7 @@ impl Json {
         }
     }
 
-    /// A text as a document.
+    /// A string as a document.
     pub fn text(text: &str) -> Self {
         Self(serde_json::Value::from(text).to_string().into())
     }
@@ -81,7 +81,7 @@ impl Json {
         Self(format!("[{}]", items.join(",")).into())
     }
 
-    /// An object of documents by name, in this order. The names are different.
+    /// An object of documents by name, in this order. The names must be different.
     pub fn object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
         let entries =
             entries.into_iter().map(|(name, value)| format!("{}:{value}", Self::text(name)));
@@ -203,7 +203,7 @@ mod tests {
         );
     }
 
-    /// Grammar as `serde_json` has it, which this check stands in for.
+    /// The grammar is that of `serde_json`, which this check replaces.
     #[test]
     fn what_is_json_is_decided_as_elsewhere() {
         let texts = [
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Repairs II, item 21: no reader makes something else of a document that got in.
+    /// Repairs II, item 21: no reader changes a document that was accepted.
     #[test]
     fn what_cannot_be_kept_unchanged_is_refused_by_name() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
@@ -302,7 +302,7 @@ mod tests {
             let error = Json::parse(&text).unwrap_err();
             assert_eq!((error.code(), error.is_json()), ("unsupported_json", true), "{error}");
             assert!(error.to_string().contains(reason), "{error}");
-            // As part of a request's body too.
+            // Also as part of a request body.
             assert!(serde_json::from_str::<Json>(&text).is_err());
         }
     }

@@ -1,24 +1,25 @@
-//! Looks through a text once: is it JSON, and can every reader of this engine hold it unchanged?
+//! Checks in one pass whether a text is JSON that every reader of this engine can represent
+//! unchanged.
 //!
-//! JSON allows documents that two programs read differently: keys that stand twice, halves of
-//! surrogate pairs, numbers beyond every type, any depth. Reading one of those and writing it
-//! again changes it, so they are refused where they enter, by name.
+//! JSON allows documents that two programs read differently: repeated keys, halves of surrogate
+//! pairs, numbers beyond every type, any depth. Reading and writing such a document changes it, so
+//! it is refused with a code where it enters.
 
 use std::borrow::Cow;
 
 use super::{InvalidJson, Json};
 
-/// Digits that a number may have after its point, written without an exponent, and zeros that an
-/// exponent may stand for.
+/// The largest number of digits after the point, written without an exponent, and of zeros that an
+/// exponent may add.
 const MAX_PLACES: usize = 5_000;
 
-/// Digits that a number may have in all, written without an exponent.
+/// The largest number of digits in total, written without an exponent.
 const MAX_DIGITS: usize = 9_000;
 
-/// Objects with more keys are sorted to find a key that stands twice; few are compared.
+/// Objects with more keys are sorted to find a repeated key; the keys of smaller ones are compared.
 const FEW_KEYS: usize = 12;
 
-/// The document in a text, without the blanks around it.
+/// The document in a text, without surrounding blanks.
 pub(super) fn check(text: &str) -> Result<&str, InvalidJson> {
     let mut scanner = Scanner { text, at: 0, open: Vec::new(), keys: Vec::new() };
     scanner.blanks();
@@ -32,10 +33,10 @@ pub(super) fn check(text: &str) -> Result<&str, InvalidJson> {
     Ok(text.get(start..end).unwrap_or_default())
 }
 
-/// A list or an object whose end has not come.
+/// A list or an object that has not been closed.
 enum Open {
     List,
-    /// With the number of keys of the objects around it.
+    /// With the number of keys of the enclosing objects.
     Object(usize),
 }
 
@@ -55,7 +56,7 @@ impl<'t> Scanner<'t> {
         InvalidJson { reason: self.placed(self.at, reason), is_json: false }
     }
 
-    /// It is JSON that cannot be kept as it is.
+    /// It is JSON that cannot be kept unchanged.
     fn refused(&self, at: usize, reason: &str) -> InvalidJson {
         InvalidJson { reason: self.placed(at, reason), is_json: true }
     }
@@ -83,7 +84,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// No recursion: nesting is counted, the stack is ours.
+    /// Without recursion: nesting is counted, so the stack cannot overflow.
     fn document(&mut self) -> Result {
         loop {
             match self.peek() {
@@ -135,7 +136,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Goes to the next value; true when there is none.
+    /// Moves to the next value; returns true if there is none.
     fn after_value(&mut self) -> Result<bool> {
         loop {
             let end = match self.open.last() {
@@ -232,7 +233,7 @@ impl<'t> Scanner<'t> {
             }
             exponent = self.text.get(from..self.at).and_then(|digits| digits.parse().ok());
         }
-        // Without an exponent: so many digits after the point, so many zeros before it.
+        // Written without an exponent: this many digits after the point, and zeros before it.
         let fits = exponent.is_some_and(|exponent| {
             let (after, zeros) = if is_negative {
                 (places.saturating_add(exponent), 0)
@@ -245,7 +246,7 @@ impl<'t> Scanner<'t> {
         if fits { Ok(()) } else { Err(self.refused(start, "a number with too many digits")) }
     }
 
-    /// A text; what it says, if it is a key.
+    /// Reads a string; returns its decoded text if it is a key.
     fn string(&mut self, is_key: bool) -> Result<Cow<'t, str>> {
         self.at += 1;
         let start = self.at;
@@ -324,7 +325,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// A key that stands twice.
+/// A repeated key.
 fn twice<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
     if keys.len() > FEW_KEYS {
         keys.sort_unstable();
