@@ -1,11 +1,11 @@
-//! Turns events into settlements of awaitables.
+//! Converts events to settlements of awaitables.
 
 use meantime_core::{
     Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
 };
 use meantime_script::{EffectKind, Machine, Settlement};
 
-/// The effect that an event ends, and how; nothing for events that end none.
+/// The effect that an event ends, and its result; `None` for events that end none.
 pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(EffectKey, Settlement)> {
     let key = event.key()?;
     let with = match event {
@@ -61,7 +61,7 @@ fn failed_settlement(name: &'static str, failure: &Failure) -> Settlement {
     }
 }
 
-/// What a conflict means, in words.
+/// The text of a conflict.
 fn conflict_message(code: &str) -> String {
     match code {
         "unknown_definition" => "there is no workflow of this name".to_owned(),
