@@ -1,4 +1,5 @@
-//! A JSON reader that keeps what the value model can hold: exact numbers, order, repeated keys.
+//! A JSON reader that keeps everything that the value model can represent: exact numbers, order,
+//! repeated keys.
 
 use meantime_core::Json;
 
@@ -10,7 +11,7 @@ use crate::{Key, Number, Object, Value};
 pub struct JsonError {
     /// Byte offset of the problem.
     pub offset: usize,
-    /// What is wrong.
+    /// The problem.
     pub reason: &'static str,
 }
 

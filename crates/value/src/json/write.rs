@@ -1,4 +1,4 @@
-//! A JSON writer with plain numbers and, if asked, unique keys.
+//! A JSON writer with plain numbers and, on request, unique keys.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::temporal::{
 };
 use crate::{Kind, Object, Value};
 
-/// How the text is laid out.
+/// The layout of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// No space; a repeated key is written once, with its last value at its first position.
@@ -30,7 +30,7 @@ pub enum WriteError {
     /// The text is longer than allowed.
     #[error("the result is longer than {0} bytes")]
     TooLong(usize),
-    /// Nothing could read the text again.
+    /// The text would be too deep to be read again.
     #[error("the result is nested deeper than {} levels", Json::MAX_DEPTH)]
     TooDeep,
 }
