@@ -1,6 +1,6 @@
-//! Words and signs of a few languages.
+//! Names and signs of a few languages.
 
-/// What a language writes differently.
+/// The language-dependent names and signs.
 #[derive(Debug)]
 pub(crate) struct Locale {
     pub(super) decimal: char,
@@ -13,7 +13,7 @@ pub(crate) struct Locale {
 }
 
 impl Locale {
-    /// By its tag, such as `en`, `es-MX` or `DE`; English for those we do not know.
+    /// By its tag, such as `en`, `es-MX` or `DE`; English if the tag is unknown.
     pub(crate) fn find(tag: &str) -> &'static Self {
         let language = tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
         match language.as_str() {
