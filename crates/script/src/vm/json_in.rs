@@ -1,4 +1,4 @@
-//! Reading JSON into the heap.
+//! Reads JSON into the heap.
 
 use super::machine::Machine;
 use super::number::{document_number, nearest_number};
@@ -7,15 +7,16 @@ use super::record::Record;
 use super::text::Text;
 use super::value::Value;
 
-/// How deep documents may be nested.
+/// The nesting depth of documents.
 pub(super) const MAX_DEPTH: usize = meantime_core::Json::MAX_DEPTH;
 
 impl Machine<'_> {
-    /// Reads a document that is known to be JSON.
+    /// Reads a document that is valid JSON.
     pub(crate) fn read_json(&mut self, text: &str) -> VmResult<Value> {
         self.parse_json(text, document_number).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
-            // It was checked where it came in, so this is one that is too deep.
+            // The document was checked when it was accepted, so the only possible problem is its
+            // depth.
             Problem::Text(at) => {
                 limit("payload_limit", format!("a document cannot be read at byte {at}"))
             }
@@ -39,7 +40,7 @@ impl Machine<'_> {
     }
 }
 
-/// Strings hold characters, and half of a surrogate pair is none.
+/// Strings contain characters; half of a surrogate pair is not one.
 pub(super) fn lone_surrogate_error() -> Raise {
     unsupported("half of a surrogate pair is no character, and cannot be part of a string here")
 }
@@ -59,7 +60,7 @@ struct Reader<'m, 'a, 't> {
     machine: &'m mut Machine<'a>,
     text: &'t str,
     at: usize,
-    /// How numbers are read.
+    /// How numbers are converted.
     number: fn(&str) -> Value,
 }
 

@@ -12,19 +12,19 @@ use super::text::Text;
 use super::value::Value;
 use crate::vm::heap::Heap;
 
-/// What to do with values that JSON does not have.
+/// How values that JSON does not have are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NonJsonValues {
-    /// They cannot leave.
+    /// They are an error.
     Strict,
     /// `JSON.stringify`: functions are left out.
     Stringify,
-    /// People look: whatever cannot be shown is left out.
+    /// For display: they are left out.
     Show,
 }
 
 impl Machine<'_> {
-    /// A value that leaves the script: a task's input, a result.
+    /// A value that leaves the script: the input of a task, a result.
     pub(crate) fn write_document(&mut self, value: &Value) -> VmResult<Json> {
         let limit = self.limits.payload_bytes;
         let text =
@@ -33,7 +33,7 @@ impl Machine<'_> {
         as_json(&text)
     }
 
-    /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
+    /// A value as the text of `JSON.stringify`; undefined for values that JSON does not have.
     pub(super) fn stringify(&mut self, value: &Value, style: &StringifyStyle) -> VmResult<Value> {
         if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
             return Ok(Value::Undefined);
@@ -45,22 +45,22 @@ impl Machine<'_> {
     }
 }
 
-/// How `JSON.stringify` writes.
+/// The format of `JSON.stringify`.
 #[derive(Debug, Default)]
 pub(super) struct StringifyStyle {
-    /// What stands before a line, once for each level.
+    /// The indentation of one level.
     pub(super) indent: Option<String>,
-    /// The only names that are written, in this order.
+    /// The only property names that are written, in this order.
     pub(super) names: Option<Vec<Text>>,
 }
 
-/// A value for people, as far as it can be shown.
+/// A value for display, as far as it can be shown.
 pub(crate) fn to_display_json(heap: &Heap, value: &Value, most: usize) -> Json {
     let written = write(heap, value, NonJsonValues::Show, &StringifyStyle::default(), most);
     written.and_then(|text| as_json(&text)).unwrap_or_else(|_| Json::text("(too large to show)"))
 }
 
-/// The value of a property for people, or nothing if it cannot be shown.
+/// The value of a property for display, or none if it cannot be shown.
 pub(crate) fn property_to_display_json(heap: &Heap, value: &Value, most: usize) -> Option<Json> {
     let hidden = matches!(
         value,
@@ -73,7 +73,7 @@ pub(crate) fn property_to_display_json(heap: &Heap, value: &Value, most: usize) 
     shown.and_then(|text| as_json(&text)).ok()
 }
 
-/// Text that this module wrote is JSON; the check costs little and keeps the type honest.
+/// The text written here is always JSON; the check is cheap.
 fn as_json(text: &str) -> VmResult<Json> {
     Json::parse(text).map_err(|error| limit("payload_limit", error.to_string()))
 }
@@ -94,7 +94,7 @@ fn write(
 struct Writer<'h> {
     heap: &'h Heap,
     text: String,
-    /// The lists and objects that are being written, to notice cycles.
+    /// The lists and objects being written, to detect cycles.
     path: Vec<Value>,
     manner: NonJsonValues,
     style: &'h StringifyStyle,
@@ -114,7 +114,7 @@ impl Writer<'_> {
                 let text = format!("{} cannot leave the script", print_float(*value));
                 return Err(type_error(text));
             }
-            // JSON has neither infinities nor what is not a number.
+            // JSON has neither infinities nor NaN.
             Value::Float(value) if !value.is_finite() => self.text.push_str("null"),
             Value::Float(value) => self.text.push_str(&print_float(*value)),
             Value::Text(text) => write_string(text.as_str(), &mut self.text),
@@ -148,7 +148,7 @@ impl Writer<'_> {
             _ => false,
         };
         let is_cycle = self.path.iter().any(same);
-        // What is shown is put into other documents.
+        // Values for display are inserted into other documents, which adds levels.
         let most = if self.manner == NonJsonValues::Show { MAX_DEPTH - 2 } else { MAX_DEPTH };
         if is_cycle || self.path.len() >= most {
             if self.manner == NonJsonValues::Show {
@@ -209,7 +209,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `undefined` is no property; what cannot be shown is none either.
+    /// Whether a property is left out: `undefined`, or a value that cannot be shown.
     fn is_left_out(&self, value: &Value) -> bool {
         match value {
             Value::Undefined => true,
