@@ -1,20 +1,20 @@
-//! Whose turn it is: a set keyed by instance, in classes with fair shares.
+//! Which instance gets the next turn: a set keyed by instance, in classes with fair shares.
 //!
-//! Every class that has something gets at least a sixth of a batch, the rest goes by class order.
-//! So running work is not starved by new work, nor new work by a storm of timers, nor what
-//! somebody starts by what instances start. A cancel goes before everything, so that a definition
-//! that starts itself does not grow faster than it is cancelled. Within a class: first in first
-//! out, round robin over definitions. A definition that has many turns under way already can be
-//! passed over until some are through.
+//! Every class with ready instances gets at least a sixth of a batch, the rest is filled in class
+//! order. So new work does not starve running work, a storm of timers does not starve new work, and
+//! instances started by instances do not starve those that clients start. Cancels come first, so
+//! that a definition that starts itself cannot grow faster than it is cancelled. Within a class:
+//! first in, first out, round robin over definitions. A definition with many slow turns can be
+//! skipped until some have finished.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use meantime_core::{DefinitionId, InstanceId};
 
-/// Why an instance is ready; earlier is more urgent.
+/// Why an instance is ready; earlier classes are more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Cancels, of operators and of instances whose parent is gone.
+    /// Cancels by operators, and of instances whose parent has ended.
     Cancels,
     /// Completions, submissions, signals, edits.
     Events,
@@ -22,25 +22,25 @@ pub(super) enum Class {
     Timers,
     /// New instances, by command.
     Starts,
-    /// New instances that others started: children, runs of schedules, starts by message. What an
-    /// earlier process left to do: whoever asked for it has gone.
+    /// New instances started by others: children, runs of schedules, starts by message. Also work
+    /// recovered at a start of the engine, for which no caller waits.
     Spawned,
-    /// Instances that gave way.
+    /// Instances that yielded.
     Yields,
 }
 
 const CLASSES: [Class; 6] =
     [Class::Cancels, Class::Events, Class::Timers, Class::Starts, Class::Spawned, Class::Yields];
 
-/// Whom the turns of a batch are for.
+/// Which kinds of turns a batch contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Mix {
-    /// All of them are somebody's, or none is.
+    /// Only turns with waiting clients, or only background turns.
     #[default]
     Plain,
-    /// Somebody waits for some, and nobody for others.
+    /// Turns with waiting clients and background turns.
     Mixed,
-    /// The same, and more of those that nobody waits for were left for a later batch.
+    /// The same, and more background turns were left for a later batch.
     MixedAndCut,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct ReadySet {
     classes: BTreeMap<InstanceId, Class>,
 }
 
-/// One class: a queue per definition, taken in turn.
+/// One class: a queue per definition, served round robin.
 #[derive(Debug, Default)]
 struct ClassQueue {
     queues: BTreeMap<DefinitionId, VecDeque<InstanceId>>,
@@ -67,14 +67,14 @@ struct ClassQueue {
 }
 
 impl ReadySet {
-    /// Makes an instance ready; a more urgent reason moves it forward.
+    /// Makes an instance ready; a more urgent class moves it forward.
     pub(super) fn insert(&mut self, id: InstanceId, definition: DefinitionId, class: Class) {
         match self.classes.insert(id, class) {
             Some(before) if before <= class => {
                 self.classes.insert(id, before);
                 return;
             }
-            // The old entry stays in its queue and is skipped when met.
+            // The old entry stays in its queue and is skipped when it is reached.
             Some(before) => self.queues[before as usize].live -= 1,
             None => {}
         }
@@ -90,10 +90,10 @@ impl ReadySet {
         self.queues[class as usize].live
     }
 
-    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest goes
-    /// by their order, and what nobody waits for gets no more than half its share beside starts.
-    /// Definitions that are to wait are passed over, but for cancels and events, and so is a class
-    /// that is to wait.
+    /// Takes out up to `limit` instances by fair shares: each class gets its share, the rest is
+    /// filled in class order, and background classes get at most half their share beside starts.
+    /// The class `late` is skipped, and so are definitions for which `waits` is true, except for
+    /// cancels and events.
     pub(super) fn pick(
         &mut self,
         limit: usize,
@@ -106,8 +106,8 @@ impl ReadySet {
         for round in [share, limit] {
             for class in CLASSES.into_iter().filter(|class| Some(*class) != late) {
                 let is_background = matches!(class, Class::Spawned | Class::Yields);
-                // A storm of children would fill every batch, and whoever starts something waits
-                // for all of it.
+                // A storm of children would fill every batch, and the client of a start in it would
+                // wait for all of its turns.
                 let count = match (is_background && started, round == share) {
                     (true, true) => (share / 2).max(1),
                     (true, false) => 0,
