@@ -247,6 +247,8 @@ impl Compute {
 
 impl Drop for Compute {
     fn drop(&mut self) {
+        // Set under the lock: a thread that has just found no job is then already waiting and gets
+        // the notification.
         self.0.lock().stopping = true;
         self.0.quick.notify_all();
         self.0.watch.notify_all();

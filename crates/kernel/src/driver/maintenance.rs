@@ -185,6 +185,8 @@ impl MaintenanceLoop {
                     report.instances += purged.instances;
                     report.next = purged.next;
                 });
+                // A commit during the pass has cleared the flag. The pause leaves the store to such
+                // commits; without them the next portion follows at once.
                 let others_commit = !self.wants_commit.load(Ordering::SeqCst);
                 if is_behind && others_commit {
                     rest(self.clock.now().real.saturating_since(begun.real)).await;

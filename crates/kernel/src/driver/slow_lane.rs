@@ -49,6 +49,8 @@ pub(super) struct ResultCell {
 impl ResultCell {
     pub(super) fn fill(&self, computed: Computed) {
         *self.computed.lock().unwrap_or_else(PoisonError::into_inner) = Some(computed);
+        // After the result and the lock: the steward locks the cell only when it is full, so it
+        // never waits for this thread of low priority.
         self.is_full.store(true, Ordering::Release);
     }
 
@@ -56,6 +58,8 @@ impl ResultCell {
         if !self.is_full.load(Ordering::Acquire) {
             return None;
         }
+        // Relaxed suffices: the thread writes again only after its next job, and the channel that
+        // brings the job orders the two.
         self.is_full.store(false, Ordering::Relaxed);
         self.computed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

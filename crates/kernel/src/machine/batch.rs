@@ -625,6 +625,8 @@ impl Machine {
                 }
                 self.output(Output::Reply(ticket, answer));
             } else if matches!(pending.item, MailboxItem::Timer(_)) {
+                // Stale: the instance ended after the timer was queued, and its end has cancelled
+                // the timer.
                 self.counters.stale_fires += 1;
             }
         }

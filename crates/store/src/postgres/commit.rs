@@ -240,6 +240,7 @@ fn without(plan: &Plan, left_out: &BTreeSet<usize>) -> Plan {
     plan
 }
 
+/// A unit that was left out wrote nothing: its id was in use, which is a conflict for the machine.
 fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> Vec<UnitResult> {
     for number in left_out {
         if let Some(result) = results.get_mut(*number) {

@@ -42,6 +42,8 @@ struct Expiring {
 /// Their time is the expiry itself.
 const NOW: fn(&Retention) -> Keep = |_| Keep::millis(0);
 
+// A row that a plan has locked is skipped, so that retention never waits for plans; a later pass
+// finds it again.
 const EXPIRING: [Expiring; 5] = [
     Expiring {
         delete: "DELETE FROM task WHERE ctid = ANY (ARRAY(SELECT ctid FROM task \
