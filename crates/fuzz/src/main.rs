@@ -15,24 +15,24 @@ use meantime_fuzz::{TARGETS, Target, case_input, run_case};
 /// The default stack size of threads in the standard library.
 const THREAD_STACK_BYTES: usize = 2 << 20;
 
-/// Plays generated cases.
+/// Runs generated cases.
 #[derive(Debug, Clone, Parser)]
 struct FuzzArgs {
     /// One target instead of all.
     target: Option<String>,
-    /// What the cases are made from.
+    /// The seed of the generated cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// How many cases.
+    /// The number of cases.
     #[arg(long, default_value_t = 1_000)]
     cases: u64,
-    /// Shows the input of the first case before it is played.
+    /// Prints the input of the first case before it runs.
     #[arg(long)]
     show: bool,
-    /// Where the last case of each target is noted.
+    /// The directory in which the last case of each target is recorded.
     #[arg(long, default_value = "target/fuzz")]
     directory: String,
 }

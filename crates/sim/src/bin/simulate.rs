@@ -11,8 +11,8 @@ use meantime_sim::simulation::{
 
 const HELP: &str = "\
 Usage: simulate N [--from SEED]    run N seeds, each twice
-       simulate --seed SEED        run one seed and tell its story
-       simulate --seed SEED --all  tell all of it
+       simulate --seed SEED        run one seed and print its log
+       simulate --seed SEED --all  print the whole log
 ";
 
 /// The number of seeds that must cover every family of faults, operations and effects, and the

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Format,
     /// Scripts that never end
     Loop,
-    /// Scripts that call costly functions on large values, again and again
+    /// Scripts that repeatedly call costly functions on large values
     Sort,
     /// Children, tasks and timers by the thousand; definitions that start themselves
     FanOut,

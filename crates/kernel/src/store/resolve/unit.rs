@@ -69,8 +69,8 @@ impl UnitResolver<'_> {
         {
             return Ok(Some(UnitResult::Refused(refusal)));
         }
-        // The fence comes last, because SQLite checks it by writing its row. If it does not hold, the
-        // unit was computed from a stale row and must write nothing.
+        // The fence comes last, because SQLite checks it by writing its row. If it does not hold,
+        // the unit was computed from a stale row and must write nothing.
         if !fence(&unit)? {
             return Ok(Some(UnitResult::Conflict));
         }
