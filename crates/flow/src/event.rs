@@ -68,7 +68,7 @@ fn conflict_message(code: &str) -> String {
         "key_taken" => "a running instance of this workflow has this key".to_owned(),
         "child_depth" => "children are nested too deeply".to_owned(),
         "tree_limit" => "too many instances live below the same root".to_owned(),
-        "tree_ending" => "the root of the tree is over, and its tree ends".to_owned(),
+        "tree_ending" => "the root of the tree has ended, and so does its tree".to_owned(),
         other => format!("the child could not be started: {other}"),
     }
 }

@@ -17,7 +17,7 @@ impl ProcessChecker<'_> {
                 Gateway::EventBased => self.check_event_based(node),
                 Gateway::Complex { activation: None } if node.incoming.len() > 1 => {
                     let what = "a complex gateway that joins needs an activationCondition";
-                    let help = "write when it goes on, such as = activationCount >= 2";
+                    let help = "write when it continues, such as = activationCount >= 2";
                     self.error_with_help(Code::Gateway, node, what, help);
                 }
                 Gateway::Inclusive | Gateway::Complex { .. } => {}

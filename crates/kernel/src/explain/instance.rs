@@ -21,7 +21,7 @@ pub fn explain_instance(
     now: Timestamp,
 ) -> String {
     if let Some(damage) = &row.meta.damaged {
-        return format!("the instance is damaged and stands still: {damage}; it can be cancelled");
+        return format!("the instance is damaged and does not run: {damage}; it can be cancelled");
     }
     if row.phase.is_ended() {
         return ended(row);

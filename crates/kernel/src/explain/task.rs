@@ -37,7 +37,7 @@ pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
         },
         TaskState::Leased => {
             let lease = task.lease.as_ref();
-            let worker = lease.map_or("somebody", |lease| lease.worker.as_str());
+            let worker = lease.map_or("a worker", |lease| lease.worker.as_str());
             let until = lease.map_or_else(String::new, |lease| format!(" until {}", lease.until));
             format!("is with {worker}{until}, {attempts}{failed}")
         }

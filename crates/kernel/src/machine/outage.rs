@@ -126,7 +126,7 @@ impl Machine {
         if !self.outage.answered.insert(number) {
             return;
         }
-        let message = "the store was lost before it said whether it did this".to_owned();
+        let message = "the store was lost before it answered the commit".to_owned();
         let told = store::Error::Ambiguous { results: Vec::new(), message };
         let told = Error::from(&told);
         let Some(batch) = self.batches.get(&number) else { return };

@@ -208,7 +208,7 @@ impl Machine<'_> {
                 AwaitableState::Failed(self.all_errors(parent)?)
             }
             CombinatorMode::Race | CombinatorMode::PromiseRace => {
-                let text = "a race of nobody has no winner";
+                let text = "a race without members has no winner";
                 AwaitableState::Failed(self.engine_error("RangeError", "RangeError", text, parent))
             }
         };

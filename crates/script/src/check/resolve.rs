@@ -37,7 +37,7 @@ impl Names<'_, '_> {
                     if let Prop::Short { name, default } = prop {
                         self.resolve_read(name);
                         if default.is_some() {
-                            let message = "a default is legal only where values are taken apart";
+                            let message = "a default is valid only in a destructuring pattern";
                             self.problems.add(Code::Syntax, name.span, message);
                         }
                     }

@@ -242,7 +242,7 @@ impl Machine<'_> {
             Some(Frame::Iteration(_)) => self.iterate(Some(value)),
             Some(Frame::Sort(_)) => self.sort_step(Some(value)),
             Some(Frame::Stringify(_)) => self.stringify_step(Some(value)),
-            None => Err(corrupt("a return to nobody")),
+            None => Err(corrupt("a return without a caller")),
         }
     }
 

@@ -82,5 +82,5 @@ pub(crate) fn limit(code: &str, message: impl Into<String>) -> Raise {
 
 /// Something that compiled code never does: the state is corrupt.
 pub(crate) fn corrupt(what: &str) -> Raise {
-    limit("corrupt_state", format!("the saved state makes no sense: {what}"))
+    limit("corrupt_state", format!("the saved state is invalid: {what}"))
 }
