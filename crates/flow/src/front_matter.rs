@@ -134,7 +134,7 @@ impl FrontMatterReader<'_> {
         if let Some(deadline) = written.deadline {
             match Span::parse_delay(&deadline.value) {
                 Ok(span) if span.is_zero() => {
-                    self.report_invalid(&deadline, "the deadline must not be zero".to_owned(), None);
+                    self.report_invalid(&deadline, "the deadline cannot be zero".to_owned(), None);
                 }
                 Ok(span) => self.settings.deadline = Some(span),
                 Err(error) => self.time_problem(&deadline, &error),
