@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
         let index = self.program.function(id);
         let code = index.and_then(|index| self.program.functions.get(index));
         let (Some(index), Some(code)) = (index, code) else { return malformed("no such function") };
-        let Some(point) = code.point(at).copied() else { return malformed("no such suspension point") };
+        let Some(point) = code.point(at).copied() else { return malformed("no such point") };
         if !self.frames.is_empty() {
             // The slot below the variables of a called function holds the function itself.
             self.stack.push(closure.map_or(Value::Undefined, Value::Function));
