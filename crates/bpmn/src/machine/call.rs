@@ -14,8 +14,8 @@ use crate::model::{Call, InputPropagation, Node, NodeKind};
 impl Machine<'_> {
     pub(super) fn begin_call(&mut self, id: ElementInstanceId, call: &Call) -> Result<(), Failure> {
         if self.element(id).is_some_and(super::state::ElementInstance::has_child) {
-            // A retry after an error that the child raised and no event caught: the child is still
-            // running.
+            // A retry after an error that the child raised and no event caught: the child still
+            // exists, so no second one is started.
             return Ok(());
         }
         let definition = self.evaluate_name(&call.definition, id, "the called definition")?;

@@ -63,8 +63,8 @@ impl Machine<'_> {
             self.arm_boundaries(id, node)?;
         } else {
             if matches!(node.kind, NodeKind::SubProcess(_)) {
-                // Before the inputs are applied: only the variables of a scope are visible inside
-                // it.
+                // Before anything can fail, so that an incident at this element is handled as one
+                // of a scope.
                 self.mark_as_scope(id);
             }
             self.apply_inputs(id, &node.mapping)?;

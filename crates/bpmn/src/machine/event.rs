@@ -88,7 +88,7 @@ impl Machine<'_> {
                 Verdict::taken()
             }
             // Stale: the wait was cancelled or fulfilled by an earlier event, so its key no longer
-            // exists. Changing anything here would fire one wait twice (T5).
+            // exists. Nothing may change, or a cancelled wait would fire, or one wait twice.
             None => Verdict::NotTaken,
         }
     }

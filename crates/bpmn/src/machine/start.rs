@@ -20,8 +20,8 @@ impl Machine<'_> {
         let variables = match (object_entries(&start.input), &start.cause) {
             (Some(entries), _) => entries,
             (None, _) if start.input.is_null() => Variables::new(),
-            // A message, signal or parent gets no validation error back, so a payload that is a
-            // single value is accepted as the variable `result`.
+            // These starts have no caller that could correct the input, so a payload that is a
+            // single value becomes the variable `result`.
             (None, StartCause::Message { .. } | StartCause::Signal { .. } | StartCause::Child) => {
                 super::json::payload_variables(&start.input)
             }
