@@ -1,4 +1,4 @@
-//! Puts the pages about error codes into the binary, so that `/docs` has all of them.
+//! Embeds the pages about error codes into the binary, so that `/docs` has all of them.
 
 use std::path::Path;
 use std::{env, fs, io};

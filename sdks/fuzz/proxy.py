@@ -1,4 +1,4 @@
-"""A proxy that misbehaves, and writes down what the server really decided."""
+"""A proxy that injects faults and records what the server really decided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 BEFORE = ("500", "502", "503", "429", "closed before", "reset before", "stalled")
 AFTER = ("500 after", "closed after", "reset after", "cut off", "nonsense", "slow")
 
-#: How often a request meets a fault. A claim whose answer is lost costs a lease, so fewer there.
+#: The probability of a fault per request. Lower for claims: a lost answer costs a whole lease.
 RATE, CLAIM_RATE = 0.35, 0.15
 
 
@@ -31,8 +31,8 @@ class Quiet(ThreadingHTTPServer):
 
 
 class Proxy:
-    """Stands in front of a server. The seed decides the sequence of faults; which request meets
-    which of them depends on who comes first."""
+    """A proxy in front of a server. The seed decides the sequence of faults; which request gets
+    which fault depends on the order of arrival."""
 
     def __init__(self, upstream: str, seed: int) -> None:
         parts = urlsplit(upstream)
@@ -105,7 +105,7 @@ class Proxy:
         if fault == "stalled":
             time.sleep(0.5)
         if fault.startswith("reset"):
-            # Closing with nothing to linger for sends a reset.
+            # Closing with a linger time of zero sends a reset.
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         handler.close_connection = True
 
@@ -148,7 +148,7 @@ class Proxy:
         return answer.status, text
 
     def _write_down(self, path: str, body: bytes, status: int, text: bytes) -> None:
-        """Notes a decision about a task, whether or not the worker will hear of it."""
+        """Records a decision about a task, whether or not the worker gets the answer."""
         parts = path.split("?")[0].split("/")
         if len(parts) < 5 or parts[3] != "tasks":
             return
@@ -166,7 +166,7 @@ class Proxy:
 
 
 def _with_tokens(text: bytes) -> bytes:
-    """Tells functions the token of their claim, which is the only name of one execution."""
+    """Adds the token of the claim to the input: it identifies one execution."""
     claimed = json.loads(text)
     for task in claimed["tasks"]:
         task["headers"] = {**(task.get("headers") or {}), "token": task["leaseToken"]}

@@ -1,8 +1,8 @@
-"""Lets a worker live with a server that misbehaves, then counts: nothing lost, nothing doubled.
+"""Runs a worker against a server with faults, then checks: nothing lost, nothing doubled.
 
     python3 sdks/fuzz/run.py python|typescript [--seconds N] [--seed S]
 
-`MEANTIME_TEST_BINARY` names the server. README.md says what is counted.
+`MEANTIME_TEST_BINARY` names the server. README.md says what is checked.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from meantime import Client, MeantimeError  # noqa: E402
 from proxy import AFTER, BEFORE, Proxy  # noqa: E402
 from server import Server  # noqa: E402
 
-#: The flow gives its task attempts for lost claims, too: a claim whose answer is lost uses one up.
+#: The flow also allows attempts for lost claims: a claim whose answer is lost uses one up.
 FLOW = 'return await Task.run("fuzz", Inputs, { retry: { maxAttempts: 100 } })'
 
 #: Instances that are open at one time.
 OPEN = 60
 
-#: How long what is open may take when the faults are over, in seconds.
+#: How long open instances may take after the faults have ended, in seconds.
 DRAIN = 60.0
 
 
@@ -86,7 +86,7 @@ def command(language: str) -> list[str]:
 
 
 def run(language: str, seconds: float, seed: int) -> list[str]:
-    """Plays one run, prints its figures and gives back what was wrong."""
+    """Does one run, prints its figures and returns the errors found."""
     server = Server()
     server.start()
     proxy = Proxy(server.url, seed)
@@ -127,7 +127,7 @@ def run(language: str, seconds: float, seed: int) -> list[str]:
 
 
 def follow(direct, load, starters, worker, until, known=None) -> dict[str, dict]:
-    """Reads how instances end, until the time is over and nobody starts any, or all have ended."""
+    """Reads outcomes until the time has passed and no more instances are started, or all ended."""
     outcomes: dict[str, dict] = dict(known or {})
     while worker.poll() is None:
         is_starting = any(it.is_alive() for it in starters)
@@ -140,7 +140,7 @@ def follow(direct, load, starters, worker, until, known=None) -> dict[str, dict]
             if result["status"] != "running":
                 outcomes[instance] = result
                 load.ended()
-        # Nothing tells of the end of any instance; ends are looked for a hundred times a second.
+        # There is no event for the end of any instance, so they are polled every 10 ms.
         time.sleep(0.01)
     return outcomes
 

@@ -1,4 +1,4 @@
-// The TypeScript worker of the run: does what its input says and writes down each execution.
+// The TypeScript worker of the run: does what its input asks for and logs each execution.
 
 import { appendFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

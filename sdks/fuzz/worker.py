@@ -1,4 +1,4 @@
-"""The Python worker of the run: does what its input says and writes down each execution."""
+"""The Python worker of the run: does what its input asks for and logs each execution."""
 
 import asyncio
 import datetime

@@ -1,5 +1,5 @@
 // Compiles the package. npm runs this before it packs the package, after `npm install` here, and
-// when another project installs this directory: then nobody has installed the compiler yet.
+// when another project installs this directory: then the compiler is not installed yet.
 
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,4 +1,4 @@
-//! `check`: everything that can be said about the code without running it.
+//! `check`: formatting, clippy and tidy: everything that is checked without running the code.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use crate::shell::cargo_run;
 use crate::step::{Options, Step, run_all};
 use crate::tidy;
 
-/// Cheapest first, so that a slip in formatting is told before clippy compiles.
+/// Cheapest first, so that a formatting error is reported before clippy compiles anything.
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "fmt", run: |_| cargo_run(&["fmt", "--all", "--check"]) },
     Step { name: "clippy", run: clippy },

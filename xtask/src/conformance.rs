@@ -1,7 +1,7 @@
 //! Runs a corpus of cases with known answers through one of the languages.
 //!
-//! The corpora are not part of the repository. Developer commands know no crate of the engine, so
-//! the running itself is an example of the crate that is tried.
+//! The corpora are not part of the repository. `xtask` depends on no crate of the engine, so each
+//! runner is an example program of the crate under test.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
 //! `deny`: the supply chain rules of `deny.toml`, and known vulnerabilities of dependencies.
 //!
-//! `tidy` repeats the licence check without the tool, so that a machine without it is covered;
-//! the tool adds duplicate versions, the origin of every package and advisories. The database of
-//! advisories comes over the network: where it cannot be had, the step says so and goes on.
+//! `tidy` repeats the licence check without cargo-deny, so that a machine without the tool is
+//! covered. The tool adds duplicate versions, the origin of every package and advisories. The
+//! advisory database comes over the network: if it cannot be fetched, the step reports that and
+//! continues.
 
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use crate::sbom;
 use crate::shell::{cargo, cargo_run, has_cargo_command, root};
 use crate::step::{Options, Step};
 
-/// What `test` does about the supply chain.
+/// The supply chain steps of `cargo xtask test`.
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "supply chain", run: supply_chain },
     Step { name: "sbom", run: |_| sbom::run(&[]) },
@@ -29,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
     advisories(cargo())
 }
 
-/// The same, where the tool may be missing: licences are still checked by `tidy`.
+/// Runs cargo-deny if it is installed. Without it, `tidy` still checks licences.
 fn supply_chain(_: &Options) -> Result<()> {
     if has_cargo_command("deny") {
         return run();
@@ -52,17 +53,17 @@ fn advisories(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// What the check of advisories gave.
+/// The result of the advisory check.
 #[derive(Debug, PartialEq, Eq)]
 enum AdvisoryVerdict {
     Clean,
     Found,
-    /// The tool ended before it looked at anything.
+    /// The tool ended before it checked anything, for example because the network is down.
     NotChecked,
 }
 
 fn judge_advisories(is_success: bool, said: &str) -> AdvisoryVerdict {
-    // The summary is the last thing that is said, and only after a check.
+    // cargo-deny prints its summary last, and only if it has checked.
     let has_summary = said.lines().any(|line| line.trim_start().starts_with("advisories "));
     match (is_success, has_summary) {
         (true, _) => AdvisoryVerdict::Clean,

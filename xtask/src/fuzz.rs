@@ -1,4 +1,4 @@
-//! `fuzz`: generated input for the pure crates, for as long as somebody wants.
+//! `fuzz`: generated input for the pure crates, for a given time.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::step::now;
 /// Cases that are played by one process.
 const CASES_PER_BATCH: u64 = 2_000;
 
-/// A batch that takes longer has a case without a budget in it.
+/// A batch that takes longer contains a case that has no budget.
 const BATCH_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What the command line says.
+/// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 struct FuzzPlan {
     target: Option<String>,
@@ -22,7 +22,7 @@ struct FuzzPlan {
     case: Option<u64>,
 }
 
-/// Plays batches of cases, built for speed, until the time is up or one of them fails.
+/// Runs batches of cases in an optimised build until the time is up or a batch fails.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let plan = parse_plan(args)?;
     let notes = root()?.join("target/fuzz").display().to_string();

@@ -35,40 +35,40 @@ Commands:
   check             formatting, clippy with warnings as errors, tidy
   test [filter…]    check, then every test and documentation example;
                     with filters, only the tests whose name contains one of them
-  sim N [--from S]  simulate N worlds with faults, each twice, from a seed on
-  sim --seed S      simulate one of them and tell its story (`--all`: all of it)
-  tidy              facts about the repository that a machine can check
-  mutants [name…]   break the code behind a rule on purpose and see its test fail;
-                    `mutants --list` shows what there is
+  sim N [--from S]  simulate N seeds with faults, each twice, beginning with S
+  sim --seed S      simulate one of them and print its log (`--all`: the whole log)
+  tidy              check facts about the repository
+  mutants [name…]   break the code of each rule on purpose and check that a test fails;
+                    `mutants --list` lists them
   soak kill [--rounds N] [--seed X]
-                    kill a process under load, again and again, and audit its store
+                    kill a process under load repeatedly and audit its store
   soak power [--images N] [--seed X]
-                    cut the power under a SQLite file, again and again, and audit it
+                    cut the power under a SQLite file repeatedly and audit it
   soak workers [--seconds N] [--seed X]
-                    a Python and a TypeScript worker behind a proxy that misbehaves: no
+                    a Python and a TypeScript worker behind a proxy with faults: no
                     report may be lost or take effect twice
   fuzz [TARGET] [--seconds N] [--seed S]
                     generated input for every parser, evaluator, decoder and formatter;
-                    `--case C` plays one case again
+                    `--case C` repeats one case
   schemathesis [--examples N] [--seed X]
-                    requests made from the OpenAPI document, against the real server
+                    requests generated from the OpenAPI document, against the server
   conformance dataweave [FILE] [--failures]
-                    how many cases of a corpus give the official answer; without a
+                    count the cases of a corpus with the official answer; without a
                     file, the one that MEANTIME_DATAWEAVE_CORPUS names
   conformance flow [DOCUMENT...]
-                    run the flow scripts of documents as they are written there; without
+                    run the flow scripts of documents unchanged; without
                     documents, those that MEANTIME_FLOW_DOCUMENTS names
   conformance bpmn [FILE|DIR...]
-                    which models are accepted, and why the others are not
+                    print which models are accepted, and why others are not
   conformance journey [DOCUMENT...]
-                    load the YAML fragments of documents in every reading they allow;
+                    load the YAML fragments of documents in all their readings;
                     without documents, those that MEANTIME_JOURNEY_DOCUMENTS names
   deny              bans, licences, sources and advisories of all dependencies
                     (needs cargo-deny)
-  sbom [FILE]       write a bill of materials (CycloneDX JSON) of everything that is
-                    shipped, built and tested with
-  vectors flow      make expressions for flow scripts and write down what Node says
-                    they are (needs Node)
+  sbom [FILE]       write a bill of materials (CycloneDX JSON) of all dependencies
+                    for shipping, building and testing
+  vectors flow      generate expressions of flow scripts and store Node's results
+                    (needs Node)
   help              this text (also --help)
 ";
 
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     match dispatch(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The chain of causes without a backtrace: nobody debugs this program by its stack.
+            // The chain of causes without a backtrace: the messages say which command failed.
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! mutants.txt ─ list ─► sync scratch tree ─► unmutated tests pass?
 //!                                                  │ yes
-//!                       restore ◄─ run test ◄─ build ◄─ break one place   (for each mutant)
+//!                       restore ◄─ run test ◄─ build ◄─ break the code    (for each mutant)
 //! ```
 //!
 //! A rule whose test still passes on broken code is not tested. All work is done in a copy below
@@ -24,12 +24,12 @@ use scratch_copy::{Outcome, ScratchCopy};
 
 const MUTANTS_FILE: &str = "xtask/mutants.txt";
 
-/// What became of a mutant.
+/// The result of one mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MutantVerdict {
     /// The test failed, as it should.
     Caught,
-    /// The test ran into the time limit, which a person would notice too.
+    /// The test ran into the time limit, which counts as caught.
     Hung,
     /// The test passed: the rule is not tested.
     Missed,
@@ -100,7 +100,8 @@ fn test_mutants(scratch: &ScratchCopy, mutants: &[Mutant]) -> Result<()> {
     Ok(())
 }
 
-/// A test that fails anyway, or that does not exist, would prove nothing.
+/// Checks that every test passes on unchanged code: a test that fails anyway, or does not exist,
+/// would prove nothing.
 fn check_unmutated(scratch: &ScratchCopy, mutants: &[Mutant]) -> Result<()> {
     let tests: BTreeSet<&[String]> = mutants.iter().map(|mutant| mutant.test.as_slice()).collect();
     for test in tests {
@@ -208,7 +209,8 @@ mod tests {
         }
     }
 
-    /// The rules of the kernel. A rule that nothing breaks on purpose is not known to be tested.
+    /// Every rule of the kernel has a mutant: without one it is not known whether its test can
+    /// fail.
     #[test]
     fn every_rule_has_a_mutant() {
         let text = std::fs::read_to_string(shell::root().unwrap().join(MUTANTS_FILE)).unwrap();

@@ -1,7 +1,8 @@
 //! A private PostgreSQL cluster for the tests, shared by all their processes.
 //!
-//! It is an example of the store's crate, so that tests which run without this command start theirs
-//! the same way. It ends with the pipe that this process holds, whatever happens to the process.
+//! The cluster is an example program of the store crate, so that tests without this command start
+//! it the same way. It stops when the pipe that this process holds is closed, even if this process
+//! is killed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,18 +12,19 @@ use anyhow::{Context, Result};
 
 use crate::shell::{cargo, root};
 
-/// Where tests look for the cluster.
+/// The environment variable in which tests look for the address of the cluster.
 const POSTGRES_VARIABLE: &str = "MEANTIME_TEST_POSTGRES";
 
-/// A running cluster; dropping it ends it.
+/// A running cluster; dropping it stops it.
 pub(crate) struct Cluster {
     child: Child,
     address: String,
 }
 
 impl Cluster {
-    /// Starts one, installing PostgreSQL if it is missing and may be installed. None if tests have
-    /// a cluster already, or if there is no PostgreSQL: those that need it then say so and fail.
+    /// Starts a cluster, and installs PostgreSQL if it is missing and may be installed. `None` if
+    /// the variable is already set, or if there is no PostgreSQL: the tests that need it then fail
+    /// with a message.
     pub(crate) fn start() -> Result<Option<Self>> {
         if std::env::var_os(POSTGRES_VARIABLE).is_some() {
             return Ok(None);
@@ -48,7 +50,7 @@ impl Cluster {
         Ok(Some(cluster).filter(|cluster| !cluster.address.is_empty()))
     }
 
-    /// What test processes need to know.
+    /// The environment variable for test processes.
     pub(crate) fn variable(&self) -> (&'static str, &str) {
         (POSTGRES_VARIABLE, &self.address)
     }
@@ -57,7 +59,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends by itself now.
+        // It stops because its pipe was closed above.
         drop(self.child.wait());
     }
 }
@@ -72,8 +74,8 @@ fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Installs the distribution's package, without the cluster that it would make and start. What goes
-/// wrong is told by the tests that need it.
+/// Installs the package of the distribution, without the cluster that it would create and start.
+/// Errors are ignored here: the tests that need PostgreSQL report them.
 fn install() {
     println!("PostgreSQL is missing: installing the package `postgresql`");
     let script = "set -e; export DEBIAN_FRONTEND=noninteractive; \

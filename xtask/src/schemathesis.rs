@@ -1,5 +1,5 @@
-//! `schemathesis`: requests made from the OpenAPI document, good and bad ones, against the real
-//! server. No answer may be a server error, or other than the document says.
+//! `schemathesis`: valid and invalid requests generated from the OpenAPI document, sent to the real
+//! server. Every answer must match the document, and none may be a server error.
 //!
 //! The tool comes from `PyPI`, into a directory of its own below `target`.
 
@@ -17,19 +17,19 @@ use crate::step::{Options, Step};
 
 const SCHEMATHESIS_PACKAGE: &str = "schemathesis==4.32.5";
 
-/// Not `negative_data_rejection`: sources are plain text, in which every mutation may be a script.
+/// `negative_data_rejection` is left out: sources are plain text, so any mutation may be valid.
 const SCHEMATHESIS_CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
      response_headers_conformance,response_schema_conformance,ignored_auth,unsupported_method";
 
 pub(crate) const STEPS: &[Step] =
     &[Step { name: "requests from the OpenAPI document", run: run_few_examples }];
 
-/// A few requests for each operation.
+/// A few requests for each operation, as part of `test`.
 fn run_few_examples(_: &Options) -> Result<()> {
     run_schemathesis("3", "1")
 }
 
-/// As many as somebody wants.
+/// `cargo xtask schemathesis`: as many requests as the options say.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let (mut examples, mut seed) = ("100", "1");
     let mut rest = args.iter();
@@ -64,7 +64,7 @@ fn run_schemathesis(examples: &str, seed: &str) -> Result<()> {
     Ok(())
 }
 
-/// The program, installed if it is not there yet.
+/// Installs the tool if it is missing; returns its path.
 fn install(directory: &Path) -> Result<PathBuf> {
     let tool = directory.join("bin/schemathesis");
     if tool.exists() {
@@ -86,7 +86,8 @@ struct Server {
 
 impl Server {
     fn start(binary: &Path, directory: &Path, key: &Value) -> Result<Self> {
-        // Nobody waits for long, and wrong credentials are part of the game.
+        // Short waits, because generated requests would otherwise wait long; a high limit for
+        // failed logins, because generated requests often have wrong credentials.
         let settings = format!(
             "[http]\nmax_wait = \"PT1S\"\nmax_claim_wait = \"PT1S\"\n\
              [rate]\nfailures_per_minute = 1000000\n\
@@ -110,7 +111,7 @@ impl Server {
         });
         let mut server = Self { child, url: String::new() };
         server.url = format!("http://{}", address.context("the server does not listen")?);
-        // What else it says must go somewhere.
+        // Keeps reading the log: a full pipe would block the server.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(server)
     }
@@ -118,7 +119,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be over already.
+        // The process may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,5 +1,4 @@
-//! The packages in other languages: their own tests, in their own tools, alone and against the
-//! real server.
+//! The SDKs: runs their tests with their own tools, alone and against the real server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,17 +15,17 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "workers and a server that misbehaves", run: fuzz },
 ];
 
-/// The packages whose workers are tried.
+/// The SDKs whose workers are tested.
 const SDK_LANGUAGES: [&str; 2] = ["python", "typescript"];
 
-/// Where the packages' tests find the server.
+/// The environment variable in which the tests of the SDKs find the server.
 const BINARY_VARIABLE: &str = "MEANTIME_TEST_BINARY";
 
 fn binary(_: &Options) -> Result<()> {
     cargo_run(&["build", "--quiet", "--bin", "meantime"])
 }
 
-/// The program that [`binary`] built.
+/// The path of the program that [`binary`] built.
 pub(crate) fn path_of_binary() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR");
     let target = target.map_or_else(|| PathBuf::from("target"), PathBuf::from);
@@ -60,8 +59,8 @@ fn fuzz(_: &Options) -> Result<()> {
     fuzz_workers(&[])
 }
 
-/// `soak workers`: a worker of each package behind a proxy that misbehaves, for a minute or as long
-/// as the options say.
+/// `soak workers`: a worker of each SDK behind a proxy that misbehaves, for a minute or as long as
+/// the options say.
 pub(crate) fn soak(options: &[String]) -> Result<()> {
     let none = Options { filters: Vec::new() };
     binary(&none)?;
@@ -82,7 +81,7 @@ fn fuzz_workers(options: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the packages are those of the lock file: npm writes its own copy of it.
+/// Whether the installed packages match the lock file: npm keeps a copy of it beside them.
 fn is_installed(dir: &Path) -> bool {
     let time = |path: &str| dir.join(path).metadata().and_then(|it| it.modified()).ok();
     match (time("node_modules/.package-lock.json"), time("package-lock.json")) {

@@ -21,7 +21,7 @@ pub(crate) fn cargo_run<S: AsRef<str>>(args: &[S]) -> Result<()> {
     cargo_run_with(args, None)
 }
 
-/// The same, with a variable for the processes that cargo starts.
+/// Like [`cargo_run`], with an environment variable for the processes that cargo starts.
 pub(crate) fn cargo_run_with<S: AsRef<str>>(
     args: &[S],
     variable: Option<(&str, &str)>,

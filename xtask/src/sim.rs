@@ -1,10 +1,10 @@
-//! `sim`: many seeds of the simulator, or one seed with its story.
+//! `sim`: many seeds of the simulator, or one seed with its log.
 
 use anyhow::Result;
 
 use crate::shell::cargo_run;
 
-/// Runs the simulator, built for speed, with the arguments as they are.
+/// Runs an optimised build of the simulator with the given arguments.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let build = ["run", "--quiet", "--release", "-p", "meantime-sim", "--bin", "simulate", "--"];
     let args = build.into_iter().chain(args.iter().map(String::as_str));

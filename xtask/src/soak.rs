@@ -1,7 +1,7 @@
-//! `soak`: the rigs of the simulator, for as long as somebody wants.
+//! `soak`: the long-running rigs of the simulator.
 //!
-//! They are optimised builds in a process of their own, and their scratch files lie below
-//! `target`, on a real disk. The rig of the workers is part of the packages in other languages.
+//! Rigs are optimised builds in their own process. Their scratch files are below `target`, on a
+//! real disk. `soak workers` belongs to the SDKs (`sdk.rs`).
 
 use anyhow::{Context, Result, bail};
 

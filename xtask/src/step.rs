@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// One thing to do. A later step is one more function in the list of its command.
+/// One step of a command: a name and a function.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) run: fn(&Options) -> Result<()>,
 }
 
-/// What the caller asked for; every step sees all of it and takes what concerns it.
+/// The options of the command. Every step gets all of them and uses those that concern it.
 #[derive(Default)]
 pub(crate) struct Options {
     /// Only the tests whose name contains one of these; all when empty.
     pub(crate) filters: Vec<String>,
 }
 
-/// Runs the steps until one fails and says how long each took.
+/// Runs the steps until one fails and prints how long each took.
 pub(crate) fn run_all(steps: &[&[Step]], options: &Options) -> Result<()> {
     let begin = now();
     let mut count = 0;
@@ -34,12 +34,12 @@ pub(crate) fn run_all(steps: &[&[Step]], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Seconds with one decimal, as people read them.
+/// Seconds with one decimal.
 pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// The one place where developer commands read the clock.
+/// The only function in which developer commands read the clock.
 #[expect(clippy::disallowed_methods, reason = "measures how long commands take; no engine code")]
 pub(crate) fn now() -> Instant {
     Instant::now()

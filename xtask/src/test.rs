@@ -1,8 +1,8 @@
-//! `test`: the whole check, as a newcomer and the build machine run it.
+//! `test`: the whole check, for contributors and the build machine.
 //!
-//! It needs a Rust toolchain, Python, Node and PostgreSQL, of which it starts a private cluster;
-//! cargo-nextest is used when it is there. A further environment (a browser) is one more function
-//! and one more line in `STEPS`.
+//! It needs a Rust toolchain, Python, Node and PostgreSQL, and starts a private PostgreSQL cluster.
+//! It uses cargo-nextest if it is installed. To add a further environment (a browser), add a
+//! function and its line in `STEPS`.
 
 use anyhow::Result;
 
@@ -14,7 +14,7 @@ use crate::sdk;
 use crate::shell::{cargo_run_with, has_cargo_command};
 use crate::step::{Options, Step, run_all};
 
-/// The tests come last, so that their summary is what a reader of the log sees.
+/// The tests come last, so that their summary is at the end of the log.
 const STEPS: &[Step] =
     &[Step { name: "documentation examples", run: doctests }, Step { name: "tests", run: tests }];
 
@@ -41,7 +41,7 @@ fn doctests(options: &Options) -> Result<()> {
     each_filter(&["test", "--doc", "--workspace"], options, None)
 }
 
-/// Some test harnesses take a single filter only, so several filters are several runs.
+/// Some test harnesses take a single filter only, so each filter is a run of its own.
 fn each_filter(command: &[&str], options: &Options, variable: Option<(&str, &str)>) -> Result<()> {
     if options.filters.is_empty() {
         return cargo_run_with(command, variable);

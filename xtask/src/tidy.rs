@@ -1,8 +1,8 @@
-//! `tidy`: facts about the repository that a machine can check.
+//! `tidy`: checks facts about the repository.
 //!
-//! A check is a function from the repository to problems. It reads no file itself, so its own
-//! tests hand it a small repository in memory and prove that it can fail. Every message says what
-//! to do instead. The same checks run as tests of this package.
+//! A check is a function from the repository to problems. It reads no file itself, so its own tests
+//! give it a small repository in memory and prove that it can fail. Every message says what to do
+//! instead. The same checks run as tests of this package.
 
 mod crate_graph;
 mod dependencies;
@@ -50,7 +50,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("walks name functions that exist", walks::check),
 ];
 
-/// One broken fact: where, and what to do about it.
+/// One problem: where it is, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     location: String,

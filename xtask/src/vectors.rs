@@ -1,7 +1,7 @@
-//! Vectors: what another implementation says, written down so that tests need not run it.
+//! Test vectors: results of another implementation, stored so that tests do not need to run it.
 //!
-//! `vectors flow` makes expressions from a seed, asks Node what each of them is, and writes both
-//! into a file. The tests `agrees_with_node` and `is_near_node` of the flow notation read them.
+//! `vectors flow` generates expressions from a seed, evaluates each of them in Node, and writes
+//! both to a file. The tests `agrees_with_node` and `is_near_node` of the flow notation read it.
 
 mod flow;
 
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell::root;
 
-/// Where the vectors of flow scripts are, and what shows a value as text, here and there.
+/// The file with the vectors, and the function that shows a value as text, in Node and in scripts.
 const FLOW_VECTORS_FILE: &str = "crates/flow/tests/node/vectors.txt";
 const FLOW_NEAR_VECTORS_FILE: &str = "crates/flow/tests/node/near.txt";
 const SHOW_SCRIPT: &str = "crates/flow/tests/node/show.js";
@@ -30,7 +30,7 @@ fn write_flow() -> Result<()> {
     write(&cases.near, FLOW_NEAR_VECTORS_FILE)
 }
 
-/// Asks Node about expressions and writes them with its answers.
+/// Evaluates expressions in Node and writes them with their results.
 fn write(cases: &[String], file: &str) -> Result<()> {
     let root = root()?;
     let show = std::fs::read_to_string(root.join(SHOW_SCRIPT)).context("the text of `show`")?;

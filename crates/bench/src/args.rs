@@ -18,30 +18,30 @@ pub struct Bench {
 enum BenchCommand {
     /// The kernel in process, without a network: turns, timers, sleepers, restarts
     Kernel(KernelArgs),
-    /// Flow scripts with workers in process: tasks one after another and side by side, delays
+    /// Flow scripts with workers in process: tasks in sequence and in parallel, delays
     Flow(FlowArgs),
-    /// A server in a process of its own, over sockets: starts, tasks in batches, sleepers
+    /// A server in its own process, over sockets: starts, tasks in batches, sleepers
     Http(HttpArgs),
-    /// Journeys over HTTP: transforms and choices, and whether many that are parked cost anything
+    /// Journeys over HTTP: transforms and choices, and whether many waiting ones slow others down
     Journey(HttpArgs),
     /// BPMN processes over HTTP: service tasks, script tasks, boundary timers
     Bpmn(HttpArgs),
-    /// A server that gets half of what it can do, just that, and three times as much
+    /// A server at half, at full and at three times its capacity
     Overload(HttpArgs),
-    /// One bad definition after another beside a load of good ones: whether it slows, stops or
-    /// outlives them
+    /// Hostile definitions, one at a time, beside a load of good ones: do they slow or stop it, or
+    /// survive a restart and a cancel
     Isolation(IsolationArgs),
 }
 
-/// How every bench runs.
+/// Options of every bench.
 #[derive(Debug, clap::Args)]
 pub(super) struct CommonArgs {
-    /// Where to measure: a directory in which new SQLite files are made and removed, or the
+    /// Where to measure: a directory in which SQLite files are created and removed, or the
     /// address of a PostgreSQL database that is emptied (`postgres://…/meantime_bench`)
     #[arg(long, value_name = "sqlite:DIRECTORY|postgres://…", default_value = "sqlite:.")]
     pub(super) db: BenchStore,
 
-    /// Multiplies every number of instances; 0.01 is a quick look
+    /// Multiplies every number of instances; 0.01 gives a quick run
     #[arg(long, default_value_t = 1.0)]
     pub(super) scale: f64,
 
@@ -54,8 +54,8 @@ pub(super) struct CommonArgs {
     pub(super) format: OutputFormat,
 }
 
-/// The output format. It is public for the command line around this one: a global option of the
-/// same name must have the same type.
+/// The output format. It is public because a global option of the same name in the surrounding
+/// command line must have the same type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
     /// Table for people
@@ -64,7 +64,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// How `bench kernel` runs.
+/// Options of `bench kernel`.
 #[derive(Debug, clap::Args)]
 pub(super) struct KernelArgs {
     #[command(flatten)]
@@ -79,31 +79,31 @@ pub(super) struct KernelArgs {
     long: bool,
 }
 
-/// How `bench flow` runs.
+/// Options of `bench flow`.
 #[derive(Debug, clap::Args)]
 pub(super) struct FlowArgs {
     #[command(flatten)]
     pub(super) common: CommonArgs,
 }
 
-/// How the benches over HTTP run.
+/// Options of the benches over HTTP.
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpArgs {
     #[command(flatten)]
     pub(super) common: CommonArgs,
 }
 
-/// How `bench isolation` runs.
+/// Options of `bench isolation`.
 #[derive(Debug, clap::Args)]
 pub(super) struct IsolationArgs {
     #[command(flatten)]
     pub(super) common: CommonArgs,
 
-    /// What the bad definitions are made from; the same seed makes the same ones
+    /// Seed of the generated definitions; the same seed gives the same ones
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
 
-    /// How many are tried, the kinds in turn
+    /// Number of variants, alternating between the kinds
     #[arg(long, default_value_t = 22)]
     pub(super) variants: usize,
 
@@ -116,10 +116,10 @@ pub(super) struct IsolationArgs {
     pub(super) only: Vec<Poison>,
 }
 
-/// What can be measured.
+/// The scenarios of `bench kernel`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Scenario {
-    /// What a one-task instance costs in rows, B-trees, bytes of log, commits and syncs
+    /// The cost of a one-task instance in rows, B-trees, bytes of log, commits and syncs
     Task,
     /// Instances of one turn and of five turns
     Turns,
@@ -129,16 +129,16 @@ pub(super) enum Scenario {
     Sleeping,
     /// A large state over a thousand turns
     State,
-    /// A flood of one definition, and how long another one waits
+    /// A flood of starts of one definition, and how long another one waits
     Flood,
-    /// How arming, looking and firing grow with the number of timers
+    /// The cost of arming, reading and firing by the number of timers
     Growth,
-    /// Two nodes on one PostgreSQL database: what they carry, how they wake each other, at rest
+    /// Two nodes on one PostgreSQL database: throughput, wake-up latency, statements when idle
     Nodes,
 }
 
 impl Scenario {
-    /// Whether it can be measured there.
+    /// Whether the scenario can run on this store.
     pub(super) fn is_for(self, bench_store: &BenchStore) -> bool {
         match self {
             Self::Task | Self::Sleeping | Self::State | Self::Growth => bench_store.is_sqlite(),
@@ -149,7 +149,7 @@ impl Scenario {
 }
 
 impl Bench {
-    /// Runs it to its end.
+    /// Runs the bench to its end.
     pub fn run(self) -> Result<BenchOutput> {
         match self.command {
             BenchCommand::Kernel(args) => session::run_kernel(args),
@@ -164,12 +164,12 @@ impl Bench {
 }
 
 impl KernelArgs {
-    /// Whether a scenario was asked for by its name.
+    /// Whether a scenario was named on the command line.
     pub(super) fn names(&self, scenario: Scenario) -> bool {
         self.only.contains(&scenario)
     }
 
-    /// Whether a scenario is to be run.
+    /// Whether a scenario will run.
     pub(super) fn wants(&self, scenario: Scenario) -> bool {
         if !self.only.is_empty() {
             return self.names(scenario);
@@ -180,7 +180,7 @@ impl KernelArgs {
 }
 
 impl CommonArgs {
-    /// A number of instances, scaled; never so few that nothing is measured.
+    /// A scaled number of instances, never so small that nothing is measured.
     #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "counts are small")]
     #[expect(clippy::cast_possible_truncation, reason = "and positive")]
     pub(super) fn scaled(&self, count: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Where a bench keeps its data.
+//! The store in which a bench keeps its data.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// The beginning of the name of a database that a bench may empty.
+/// Required prefix of the name of a database that a bench may empty.
 const BENCH_DATABASE_PREFIX: &str = "meantime_bench";
 
 /// The store to measure.
@@ -15,7 +15,7 @@ const BENCH_DATABASE_PREFIX: &str = "meantime_bench";
 pub(crate) enum BenchStore {
     /// New files in a directory.
     Sqlite(PathBuf),
-    /// A database that is emptied again and again.
+    /// A database that is emptied before every measurement.
     Postgres(BenchDatabase),
 }
 
@@ -32,7 +32,7 @@ impl BenchStore {
         matches!(self, Self::Sqlite(_))
     }
 
-    /// The name of the baseline J there, and that of B.
+    /// The names of the baselines J and B on this store.
     pub(super) fn baselines(&self) -> (&'static str, &'static str) {
         match self {
             Self::Sqlite(_) => ("J", "B"),
@@ -54,7 +54,7 @@ impl BenchDatabase {
         let connected = tokio_postgres::connect(&self.url, NoTls).await;
         let (client, io) = connected.with_context(|| format!("cannot connect to {self:?}"))?;
         tokio::spawn(async move {
-            // Whoever uses the connection learns of its end.
+            // An error of the connection reaches the code that uses the client.
             let _ = io.await;
         });
         Ok(client)
@@ -68,7 +68,7 @@ impl FromStr for BenchStore {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             let config = Config::from_str(text).map_err(|error| error.to_string())?;
             let name = config.get_dbname().unwrap_or_default().to_owned();
-            // Everything in it will be removed.
+            // A guard against emptying a real database: everything in this one will be removed.
             if !name.starts_with(BENCH_DATABASE_PREFIX) {
                 return Err(format!(
                     "name a database that begins with {BENCH_DATABASE_PREFIX}: it is emptied"
@@ -96,7 +96,7 @@ impl fmt::Display for BenchStore {
 
 impl fmt::Debug for BenchDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address may hold a password.
+        // Only the name: the address may contain a password.
         f.write_str(&self.name)
     }
 }

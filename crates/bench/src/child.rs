@@ -1,8 +1,8 @@
-//! Processes of their own: a bench that kills a process must not be that process.
+//! Child processes of the bench, for measurements that kill a process.
 //!
 //! ```text
 //!   bench ── starts ──► sleep: arms sleepers, rests, then goes on arming ──► kill -9
-//!         ── starts ──► wake:  opens the same file, says when it is ready and when it fires
+//!         ── starts ──► wake:  opens the same file, reports when it is ready and when it fires
 //!         ◄── lines of JSON on standard output ──
 //! ```
 
@@ -35,30 +35,30 @@ const STARTERS: usize = 64;
 /// Sleepers that are due first, all at one instant.
 pub(super) const FIRST_DUE_TIMERS: usize = 1_000;
 
-/// What a process of the bench says.
+/// A message of a child process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ChildMessage {
-    /// So many sleepers are armed in all.
+    /// The number of sleepers that are armed in total.
     Armed { count: usize, per_second: f64, resident_bytes: u64, file_bytes: u64 },
-    /// It rested; in that time it used so much of one core, and made so many statements.
+    /// After a pause: the share of one core that was used in it, and the number of statements.
     Rested { core_percent: f64, statements: u64 },
-    /// It started so many instances in a second.
+    /// Instances started per second.
     Loaded { per_second: f64 },
-    /// It answers calls.
+    /// The kernel answers calls.
     Ready,
     /// The first timer has fired.
     Fired,
-    /// So many timers were overdue and have fired.
+    /// The number of overdue timers that have fired.
     Drained {
         per_second: f64,
         resident_bytes: u64,
-        /// Looking for the next timer, and reading one of many, in microseconds.
+        /// The time to find the next timer, and to read one of many, in microseconds.
         peek_us: f64,
         claim_us: f64,
     },
 }
 
-/// A process that `bench` starts and kills.
+/// The command line of a process that `bench` starts and kills.
 #[derive(Debug, clap::Args)]
 pub struct BenchChild {
     #[command(subcommand)]
@@ -70,7 +70,7 @@ enum ChildCommand {
     Sleep {
         #[arg(long)]
         file: PathBuf,
-        /// How many sleepers in all, in steps.
+        /// Numbers of sleepers in total, one per step.
         #[arg(long, value_delimiter = ',')]
         counts: Vec<usize>,
         /// How many of them fall due together.
@@ -94,7 +94,7 @@ enum ChildCommand {
 }
 
 impl BenchChild {
-    /// Runs it to its end, or until it is killed.
+    /// Runs the command to its end, or until it is killed.
     pub fn run(self) -> Result<ExitCode> {
         let runtime = tokio::runtime::Runtime::new()?;
         match self.part {
@@ -118,7 +118,7 @@ async fn sleep(file: PathBuf, counts: Vec<usize>, storm: usize, rest_seconds: u6
         let next: Arc<[Timestamp]> = due.get(armed..count).unwrap_or_default().into();
         let load = arm(&rig.kernel, next, CALLERS, &progress).await?;
         armed = count;
-        // What the last commits left behind is cleared away within the second.
+        // The engine frees the memory of the last commits within a second.
         pause(Duration::from_secs(1)).await;
         let (resident_bytes, file_bytes) = (resident_bytes(), rig.bytes());
         let per_second = load.per_second();
@@ -130,7 +130,7 @@ async fn sleep(file: PathBuf, counts: Vec<usize>, storm: usize, rest_seconds: u6
     let core_percent = float(processor_ms() - used) / float(rest_seconds.max(1)) / 10.0;
     print_message(&ChildMessage::Rested { core_percent, statements })?;
     loop {
-        // Until it is killed in the middle of this.
+        // Keeps arming timers until the process is killed in the middle of it.
         arm(&rig.kernel, vec![two_years_from_now(); CALLERS].into(), CALLERS, &progress).await?;
     }
 }
@@ -170,7 +170,7 @@ async fn load(db: BenchStore, seconds: u64) -> Result<()> {
     rig.end().await
 }
 
-/// How long it takes to find the next timers, in microseconds.
+/// The time to find the next timers, in microseconds.
 async fn due_query_us(rig: &KernelRig, limit: usize) -> Result<f64> {
     let mut sample = Sample::default();
     for _ in 0..500 {
@@ -181,7 +181,7 @@ async fn due_query_us(rig: &KernelRig, limit: usize) -> Result<f64> {
     Ok(sample.percentile(50.0))
 }
 
-/// When each sleeper is due: the first ones in two days, the storm in three, all others later.
+/// The due times of the sleepers: the first ones in two days, the storm in three, all others later.
 fn due_instants(count: usize, storm: usize) -> Vec<Timestamp> {
     let now = SystemClock.now().engine;
     let after = |ms: i64| now.saturating_add_millis(ms);

@@ -1,4 +1,4 @@
-//! The bench's side of a process that it starts and kills.
+//! The parent's handle of a process that the bench starts and kills.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use meantime_kernel::clock::Stopwatch;
 
 use super::child::ChildMessage;
 
-/// A running part of the bench. Dropping it kills it.
+/// A running child process. Dropping it kills it.
 pub(super) struct ChildProcess {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -17,7 +17,7 @@ pub(super) struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts this binary again, as one of its parts.
+    /// Starts this binary again with the arguments of a child process.
     pub(super) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<Self> {
         let binary = std::env::current_exe().context("the binary does not know its place")?;
         let watch = Stopwatch::start();
@@ -32,7 +32,7 @@ impl ChildProcess {
         Ok(Self { child, lines, watch })
     }
 
-    /// What it says next.
+    /// The next message of the process.
     pub(super) fn read_message(&mut self) -> Result<ChildMessage> {
         let mut line = String::new();
         self.lines.read_line(&mut line)?;
@@ -44,7 +44,7 @@ impl ChildProcess {
         self.watch.elapsed().as_secs_f64() * 1_000.0
     }
 
-    /// Kills it, as `kill -9` does, and waits until it is gone.
+    /// Kills the process, as `kill -9` does, and waits until it has ended.
     pub(super) fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -54,7 +54,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // It may be over already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! The wall clock, some time ahead: a timer that is armed for tomorrow can be seen to fire today,
-//! at the speed of real time.
+//! The wall clock plus an offset: a timer that is due tomorrow can be measured today, at the speed
+//! of real time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A store that can be measured from outside.
+//! A store whose work can be counted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Database {
         Ok(Self::Postgres(Arc::new(store.with_context(|| format!("cannot open {database:?}"))?)))
     }
 
-    /// The store with somebody watching.
+    /// The store, wrapped so that commits and timers are measured.
     pub(super) fn observed(&self, clock: Arc<dyn Clock>) -> ObservedStore {
         match self {
             Self::Sqlite { store, path } => {
@@ -70,7 +70,7 @@ impl Database {
         }
     }
 
-    /// Bytes of the file, without its log; nothing elsewhere.
+    /// Bytes of the SQLite file without its log; zero for PostgreSQL.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Sqlite { path, .. } => file_bytes(path, ""),

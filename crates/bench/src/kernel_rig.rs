@@ -19,10 +19,10 @@ use super::notation::{self, BenchNotation};
 use super::observed_store::ObservedStore;
 use super::starters::pause;
 
-/// How often a node tries to join.
+/// How often a node tries to join the database.
 const MAX_JOIN_ATTEMPTS: usize = 10;
 
-/// A running kernel and what can be seen of it.
+/// A running kernel with its observed store and clock.
 pub(super) struct KernelRig {
     pub(super) kernel: Kernel,
     pub(super) store: Arc<ObservedStore>,
@@ -33,12 +33,12 @@ pub(super) struct KernelRig {
 }
 
 impl KernelRig {
-    /// A kernel on a new database that goes away with it.
+    /// A kernel on a new database, which is removed with it.
     pub(super) async fn new(bench_store: &BenchStore) -> Result<Self> {
         Self::on_new_store(bench_store, notations()).await
     }
 
-    /// The same with one more notation.
+    /// Like [`Self::new`], with one more notation.
     pub(super) async fn with(
         bench_store: &BenchStore,
         name: &str,
@@ -47,18 +47,18 @@ impl KernelRig {
         Self::on_new_store(bench_store, notations().with(name, notation)).await
     }
 
-    /// A kernel on the database in a file, with a clock that is some time ahead.
+    /// A kernel on the database in a file, with a clock that is `offset_ms` ahead.
     pub(super) async fn open(path: &Path, offset_ms: i64) -> Result<Self> {
         Self::build(Database::file(path)?, offset_ms, notations()).await
     }
 
-    /// One more node on a database that others may use.
+    /// One more node on a database that other nodes may use.
     pub(super) async fn join(database: &BenchDatabase) -> Result<Self> {
         Self::join_with(database, &notations()).await
     }
 
-    /// A database that is busy may need some time to answer, and a node does not start before it
-    /// knows the database's time.
+    /// Tries several times: a busy database may answer slowly, and a node does not start before it
+    /// has read the time of the database.
     async fn join_with(database: &BenchDatabase, notations: &Notations) -> Result<Self> {
         let mut tries = 0;
         loop {
@@ -105,19 +105,19 @@ impl KernelRig {
         self.database.bytes()
     }
 
-    /// Stops the kernel; what was only for this rig is removed.
+    /// Stops the kernel and removes the files of this rig.
     pub(super) async fn end(self) -> Result<()> {
         self.kernel.stop().await;
         self.directory.map_or(Ok(()), TempDir::close).context("cannot remove the database")
     }
 
-    /// Sets the clock forward and tells the kernel.
+    /// Sets the clock forward and notifies the kernel.
     pub(super) fn set_clock(&self, instant: Timestamp) {
         self.clock.set(instant);
         self.kernel.clock_moved();
     }
 
-    /// Waits until so many timers have fired since the rig began.
+    /// Waits until `count` timers have fired since the rig started.
     pub(super) async fn wait_until_fired(&self, count: u64) -> Result<()> {
         self.store.fired().wait_for(|fired| *fired >= count).await?;
         Ok(())

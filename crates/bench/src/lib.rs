@@ -1,13 +1,13 @@
-//! `meantime bench`: reproducible load, with figures that mean something on any machine.
+//! `meantime bench`: reproducible load, with figures that can be compared between machines.
 //!
 //! ```text
 //!   baseline (no engine, plain statements) ──► J, B
 //!   scenario (kernel in process, real store) ─► figure ─► ratio to J or B ─► ok or miss
 //! ```
 //!
-//! Machines differ and are noisy, so every target is a ratio to a baseline from the same run, or a
-//! time that people feel. Figures count what was committed and synced: [`observed_store`] sits
-//! between kernel and store and sees nothing else.
+//! Machines differ and are noisy, so every target is a ratio to a baseline of the same run, or a
+//! time that users notice. Figures count what was committed and synced: [`observed_store`] sits
+//! between kernel and store and counts only that.
 
 mod args;
 mod baseline;

@@ -1,4 +1,4 @@
-//! Facts about the machine, without which no figure means anything.
+//! Facts about the machine, needed to interpret the figures.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,25 +10,25 @@ use meantime_kernel::clock::Stopwatch;
 use super::bench_store::BenchStore;
 use super::sample::Sample;
 
-/// How often the disk is asked.
+/// Samples of the sync time of the disk.
 const SYNC_SAMPLES: usize = 200;
 
-/// What the figures were taken on.
+/// The machine on which the figures were measured.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Machine {
     /// Processors that this process may use.
     cores: usize,
     memory_bytes: u64,
-    /// Of the directory that is measured.
+    /// The file system of the directory that is measured.
     file_system: String,
-    /// Appending a page and fdatasync, in milliseconds.
+    /// The median time to append a page and call fdatasync, in milliseconds.
     pub(super) fdatasync_p50_ms: f64,
     fdatasync_p99_ms: f64,
-    /// Processes that wanted a processor in the last minute, before the first scenario: well above
-    /// zero means that others were at work too.
+    /// The load average of the last minute, before the first scenario: well above zero means that
+    /// other processes were running.
     load_before: f64,
     kernel: String,
-    /// Whether the binary was built with optimisations.
+    /// Whether the binary is an optimised build.
     optimised: bool,
 }
 
@@ -36,7 +36,7 @@ impl Machine {
     pub(super) fn look(bench_store: &BenchStore) -> Result<Self> {
         let directory = match bench_store {
             BenchStore::Sqlite(directory) => directory.clone(),
-            // The database may be elsewhere; this is where its clients are.
+            // The database may be on another machine; its clients run on this one.
             BenchStore::Postgres(_) => std::env::temp_dir(),
         };
         let syncs = syncs(&directory)?;

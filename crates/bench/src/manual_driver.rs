@@ -1,5 +1,5 @@
-//! The kernel's machine run by hand, step by step: groups are exactly as large as they are made,
-//! so that what a group costs can be counted and not only measured.
+//! Runs the kernel's machine step by step. Batches have exactly the size that the bench chooses, so
+//! that the cost of a batch can be counted and not only measured.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl ManualDriver {
         self.call(vec![Command::Deploy(deployment)]).await.map(drop)
     }
 
-    /// Gives commands at one moment and runs until nothing more happens by itself.
+    /// Gives commands to the machine at one instant and runs it until it is idle.
     pub(super) async fn call(&mut self, commands: Vec<Command>) -> Result<Vec<Reply>> {
         let first = self.next;
         for command in commands {

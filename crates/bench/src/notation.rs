@@ -1,5 +1,5 @@
-//! The notation of the bench: as little work as a definition can have, so that what is measured is
-//! the kernel and its store.
+//! The notation of the bench: definitions with as little work as possible, so that the kernel and
+//! its store dominate what is measured.
 //!
 //! A source has a line per definition: `name shape number`.
 
@@ -13,22 +13,22 @@ use meantime_core::{
 /// The name under which the kernel knows it.
 pub(super) const NAME: &str = "bench";
 
-/// The size of an ordinary state, in bytes, as in the baselines.
+/// The size of an ordinary state in bytes, the same as in the baselines.
 pub(super) const CONTEXT_BYTES: usize = 500;
 
-/// A year: a sleeper that has fired sleeps on for so long.
+/// A year: after it has fired, a sleeper sleeps this long.
 pub(super) const YEAR_MS: i64 = 365 * 86_400_000;
 
-/// What an instance does.
+/// The behaviour of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Ends after so many turns, each of which yields but the last.
+    /// Ends after this many turns; each turn but the last yields.
     Turns(u64),
-    /// Sleeps until the instant that its input names, then for a year, and so on.
+    /// Sleeps until the instant in its input, then for a year, and so on.
     Sleeper,
-    /// Has one task done and ends; its state has so many bytes.
+    /// Runs one task and ends; the number is the size of its state in bytes.
     Task(usize),
-    /// Rewrites a state of a mebibyte in each of so many turns.
+    /// Rewrites a state of one mebibyte in each of this many turns.
     Heavy(u64),
 }
 
@@ -137,7 +137,7 @@ fn turn(shape: Shape, cx: &Cx<'_>, effects: Vec<Effect>, verdicts: Vec<Verdict>)
         Shape::Sleeper => (Status::Running, CONTEXT_BYTES),
         Shape::Task(size) => (Status::Running, size),
     };
-    // A state that changes with every turn, so that nothing can be left unwritten.
+    // The state changes in every turn, so that the store must write it every time.
     let byte = cx.turn_no.to_le_bytes()[0];
     Turn { state: State::new(1, vec![byte; size]), effects, status, verdicts, ops: 1 }
 }

@@ -1,7 +1,7 @@
-//! A store that is watched: what was committed, when, and how late the timers in it were.
+//! A wrapper around a store that measures what was committed, when, and how late its timers were.
 //!
-//! It looks at plans on their way in and counts them when the store has answered that they are
-//! durable. Everything else is handed on as it is.
+//! It inspects plans before the commit and counts them when the store has answered that they are
+//! durable. All calls are forwarded unchanged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,22 +14,22 @@ use tokio::sync::watch;
 
 use super::sample::Sample;
 
-/// What was seen since the last look.
+/// What was measured since the last call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Observations {
-    /// From the due instant to the answer of the commit, in milliseconds.
+    /// From the due time to the answer of the commit, in milliseconds.
     pub(super) lateness: Sample,
     /// Rows that were inserted, updated or deleted.
     pub(super) rows: u64,
     pub(super) commits: u64,
-    /// The longest that the log has been, in bytes.
+    /// The largest size of the log, in bytes.
     pub(super) log_bytes: u64,
 }
 
-/// How long the log is at this moment, in bytes.
+/// The current size of the log, in bytes.
 type LogSize = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Another store, watched.
+/// A store that measures another store.
 pub(super) struct ObservedStore {
     inner: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -44,12 +44,12 @@ impl ObservedStore {
         Self { inner, clock, log_size, observations: Mutex::default(), fired }
     }
 
-    /// What was seen since the last call.
+    /// What was measured since the last call; resets the counters.
     pub(super) fn take_observations(&self) -> Observations {
         std::mem::take(&mut *self.observations())
     }
 
-    /// How many timers have fired, and a way to wait for more.
+    /// The number of timers that have fired, as a channel to wait on.
     pub(super) fn fired(&self) -> watch::Receiver<u64> {
         self.fired.subscribe()
     }
@@ -85,7 +85,7 @@ fn lateness_ms(now: Timestamp, due_at: Timestamp) -> f64 {
     now.saturating_since(due_at) as f64
 }
 
-/// What a unit will have done.
+/// What a unit will have done once it is committed.
 struct Watch {
     rows: u64,
     due: Vec<Timestamp>,

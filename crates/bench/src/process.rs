@@ -1,4 +1,4 @@
-//! What the system knows of a process.
+//! Figures of the operating system about a process.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(super) fn resident_bytes() -> u64 {
     resident_bytes_of(SELF)
 }
 
-/// The same of another one, by its id.
+/// Resident memory of another process, by its id.
 pub(super) fn resident_bytes_of(process: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -23,7 +23,7 @@ pub(super) fn processor_ms() -> u64 {
     processor_ms_of(SELF)
 }
 
-/// The same of another process, by its id.
+/// Processor time of another process, by its id.
 pub(super) fn processor_ms_of(process: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -31,7 +31,7 @@ pub(super) fn processor_ms_of(process: &str) -> u64 {
     ticks * 10
 }
 
-/// The size of a file, in bytes; nothing when it is not there.
+/// The size of a file in bytes; zero if it does not exist.
 pub(super) fn file_bytes(path: &Path, suffix: &str) -> u64 {
     let name = format!("{}{suffix}", path.display());
     std::fs::metadata(name).map_or(0, |file| file.len())

@@ -1,5 +1,5 @@
-//! What is going on, on standard error: one line that is rewritten on a terminal, and one line per
-//! step otherwise.
+//! Progress on standard error: one line that is rewritten on a terminal, one line per step
+//! otherwise.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ impl Progress {
         Self { show: Show::Nothing, ..Self::new() }
     }
 
-    /// A step begins; `total` is 0 when nobody can say how far it is.
+    /// Begins a step; `total` is 0 if the number of its parts is not known.
     pub(super) fn step(&self, name: impl Into<String>, total: usize) {
         let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
         *step = Step { name: name.into(), total, percent: 0 };
@@ -51,10 +51,10 @@ impl Progress {
         }
     }
 
-    /// One more of the step is done.
+    /// Counts one part of the step as done.
     pub(super) fn tick(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // Looking at every tick would be seen in the figures.
+        // Printing at every tick would influence the figures.
         if self.show == Show::Terminal && done.is_multiple_of(4_096) {
             let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
             let percent = (done * 100).checked_div(step.total).unwrap_or(0).min(100);
@@ -65,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Nothing more is shown.
+    /// Ends the output.
     pub(super) fn finish(&self) {
         if self.show == Show::Terminal {
             rewrite("");
@@ -79,6 +79,6 @@ fn rewrite(text: &str) {
 
 fn write(text: &str) {
     let mut out = std::io::stderr();
-    // A progress that cannot be shown changes no figure.
+    // Errors are ignored: progress that cannot be printed changes no figure.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -1,23 +1,23 @@
-//! What was measured, against what it is held.
+//! The measured figures, with the baselines and targets that they are compared with.
 
 use serde::Serialize;
 
 use super::machine::Machine;
 
-/// What a bench found.
+/// The result of a bench.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchOutput {
-    /// The figures, in the format that was asked for.
+    /// The figures in the requested format.
     pub text: String,
-    /// How many of them do not reach their target.
+    /// How many figures miss their target.
     pub missed_targets: usize,
 }
 
-/// Everything of one run.
+/// All figures of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     version: &'static str,
-    /// Which bench.
+    /// The name of the bench.
     what: &'static str,
     store: String,
     scale: f64,
@@ -25,12 +25,12 @@ pub(super) struct Report {
     pub(super) figures: Vec<Figure>,
 }
 
-/// One measured thing.
+/// One measured value.
 #[derive(Debug, Serialize)]
 pub(super) struct Figure {
-    /// Of which scenario.
+    /// The name of the scenario.
     pub(super) scenario: &'static str,
-    /// What.
+    /// What was measured.
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) unit: &'static str,
@@ -42,12 +42,12 @@ pub(super) struct Figure {
 /// A share of a baseline.
 #[derive(Debug, Serialize)]
 pub(super) struct Ratio {
-    /// Of which.
+    /// The name of the baseline.
     pub(super) of: &'static str,
     pub(super) value: f64,
 }
 
-/// What a figure, or its ratio if it has one, is held against.
+/// What a figure, or its ratio if it has one, must reach.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Target {
     /// `>=` or `<=`.
@@ -62,7 +62,7 @@ impl Report {
         Self { version, what, store, scale, machine, figures: Vec::new() }
     }
 
-    /// Facts that stand above the figures.
+    /// Facts that are printed above the figures.
     pub(super) fn heading(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "meantime {} bench {} on {}, scale {}",
@@ -72,7 +72,7 @@ impl Report {
         lines
     }
 
-    /// Targets that were missed.
+    /// How many targets were missed.
     pub(super) fn missed(&self) -> usize {
         let targets = self.figures.iter().filter_map(|figure| figure.target);
         targets.filter(|target| !target.met).count()
@@ -89,7 +89,7 @@ impl Figure {
         Self { scenario, name: name.into(), value, unit, ratio: None, target: None }
     }
 
-    /// As a share of a baseline.
+    /// Adds the ratio to a baseline.
     #[must_use]
     pub(super) fn of(mut self, baseline: &'static str, value: f64) -> Self {
         self.ratio = Some(Ratio { of: baseline, value: self.value / value });
@@ -113,13 +113,13 @@ impl Figure {
     }
 }
 
-/// A number of things as a figure.
+/// A count as a floating-point figure.
 #[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
 pub(super) const fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// The same, of things in memory.
+/// Like [`float`], for counts of things in memory.
 #[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
 pub(super) const fn count(count: usize) -> f64 {
     count as f64

@@ -17,7 +17,7 @@ use super::{http, scenario, table};
 /// Instances among which B picks at random.
 const RANDOM_INSTANCES: usize = 1_000_000;
 
-/// What every scenario gets.
+/// The context of every scenario.
 pub(crate) struct Session {
     pub(super) common: CommonArgs,
     pub(super) progress: Progress,
@@ -63,12 +63,12 @@ pub(super) fn run_bpmn(args: HttpArgs) -> Result<BenchOutput> {
     run("bpmn", args.common, http::bpmn)
 }
 
-/// Measures a server that gets more than it can do.
+/// Measures a server that gets more requests than it can serve.
 pub(super) fn run_overload(args: HttpArgs) -> Result<BenchOutput> {
     run("overload", args.common, http::overload)
 }
 
-/// Measures a server while one bad definition after another runs on it.
+/// Measures a server beside one bad definition after another.
 pub(super) fn run_isolation(args: IsolationArgs) -> Result<BenchOutput> {
     let IsolationArgs { common, seed, variants, skip, only } = args;
     ensure!(variants > 0, "--variants must be above zero");
@@ -76,7 +76,7 @@ pub(super) fn run_isolation(args: IsolationArgs) -> Result<BenchOutput> {
     run("isolation", common, async move |session| http::isolation(session, &plan).await)
 }
 
-/// Runs scenarios and renders what they found.
+/// Runs scenarios and renders their figures.
 fn run(
     what: &'static str,
     common: CommonArgs,
@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    /// Adds a figure. Targets are for the whole size: a small one says nothing about them.
+    /// Adds a figure. Targets apply only at full scale: smaller runs say nothing about them.
     pub(super) fn add(&mut self, mut figure: Figure) {
         if self.common.scale < 1.0 {
             figure.target = None;
@@ -128,12 +128,12 @@ impl Session {
         Duration::from_secs(self.common.seconds)
     }
 
-    /// How long a rig runs before that.
+    /// How long a rig runs before a rate is measured.
     pub(super) fn warm_up(&self) -> Duration {
         self.time() / 5
     }
 
-    /// How long the machine takes to make an appended page durable, half of the time.
+    /// The median time of the machine to make an appended page durable.
     pub(super) const fn sync_p50_ms(&self) -> f64 {
         self.report.machine.fdatasync_p50_ms
     }
@@ -163,7 +163,7 @@ impl Session {
         Ok(rate)
     }
 
-    /// The same among a number of instances.
+    /// B, among a given number of instances.
     pub(super) async fn random_among(&mut self, count: usize) -> Result<f64> {
         self.progress.step(format!("baseline B among {count}"), 0);
         let rate = baseline::random(&self.common.db, count, self.warm_up(), self.time()).await?;

@@ -1,4 +1,4 @@
-//! Callers: so many at a time, each waiting for its answer before it asks again.
+//! Callers: a fixed number, each waiting for its answer before it calls again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::report::count;
 use super::sample::Sample;
 
-/// What callers have seen.
+/// The results of the callers.
 #[derive(Debug, Default)]
 pub(super) struct LoadResult {
     pub(super) seconds: f64,
@@ -30,7 +30,7 @@ impl LoadResult {
     }
 }
 
-/// Starts instances of a definition for some time, with so many callers.
+/// Starts instances of a definition for a given time with `callers` callers.
 pub(super) async fn start_for_duration(
     kernel: &Kernel,
     definition: &'static str,
@@ -42,7 +42,7 @@ pub(super) async fn start_for_duration(
     starting.end().await
 }
 
-/// Callers that go on until they are told to stop.
+/// Callers that run until they are stopped.
 pub(super) struct Starters {
     stop: Arc<AtomicBool>,
     callers: JoinSet<Result<Sample>>,
@@ -77,7 +77,7 @@ impl Starters {
     }
 }
 
-/// Starts a sleeper for each due instant, with so many callers.
+/// Starts a sleeper for each due time with `callers` callers.
 pub(super) async fn arm(
     kernel: &Kernel,
     due: Arc<[Timestamp]>,
@@ -107,14 +107,14 @@ pub(super) async fn arm(
     Ok(load)
 }
 
-/// One start; how long it took, in milliseconds.
+/// Starts one instance; returns the latency in milliseconds.
 async fn call(kernel: &Kernel, start: StartCommand) -> Result<f64> {
     let watch = Stopwatch::start();
     kernel.call(Command::Start(start)).await.context("a start was refused")?;
     Ok(watch.elapsed().as_secs_f64() * 1_000.0)
 }
 
-/// Lets real time pass: a bench measures it.
+/// Lets real time pass: a bench measures real time, so it may sleep.
 #[expect(clippy::disallowed_methods, reason = "a bench that runs for some time has to wait")]
 pub(super) async fn pause(time: Duration) {
     tokio::time::sleep(time).await;

@@ -1,4 +1,4 @@
-//! Figures for people.
+//! Renders figures as text.
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -41,7 +41,7 @@ fn verdict(report: &Report) -> String {
     }
 }
 
-/// As many digits as anybody can use.
+/// A number with at most two decimals; fewer for larger values.
 fn number(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => thousands(value),

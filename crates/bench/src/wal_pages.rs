@@ -1,4 +1,4 @@
-//! Which B-trees a commit has touched: the pages in the write-ahead log, by what they belong to.
+//! The B-trees that a commit has changed: the pages in the write-ahead log, by their B-tree.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ const WAL_HEADER_BYTES: u64 = 32;
 const WAL_FRAME_HEADER_BYTES: usize = 24;
 const WAL_FRAME_BYTES: usize = WAL_FRAME_HEADER_BYTES + 4_096;
 
-/// Follows the log of a file, from commit to commit.
+/// Reads the log of a file, from commit to commit.
 pub(super) struct WalPages {
     connection: Connection,
     log: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct WalPages {
 }
 
 impl WalPages {
-    /// Begins with an empty log.
+    /// Starts with an empty log.
     pub(super) fn new(path: &Path) -> Result<Self> {
         let connection = Connection::open(path)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
@@ -27,7 +27,7 @@ impl WalPages {
         Ok(Self { connection, log, at: WAL_HEADER_BYTES })
     }
 
-    /// How many pages of each B-tree were written since the last look.
+    /// How many pages of each B-tree were written since the last call.
     pub(super) fn since(&mut self) -> Result<BTreeMap<String, usize>> {
         let mut file = std::fs::File::open(&self.log)?;
         file.seek(SeekFrom::Start(self.at))?;
@@ -38,7 +38,7 @@ impl WalPages {
         let owners = self.owners()?;
         for frame in bytes.chunks_exact(WAL_FRAME_BYTES) {
             let (number, _) = frame.split_first_chunk::<4>().context("a short frame")?;
-            // Page 1 holds the file's header; free pages belong to nobody.
+            // Page 1 holds the header of the file; free pages belong to no B-tree.
             let owner = match u32::from_be_bytes(*number) {
                 1 => "(header)",
                 number => owners.get(&number).map_or("(free)", String::as_str),

@@ -1,4 +1,4 @@
-//! Workers in process that do nothing: claim, complete, claim again.
+//! In-process workers that do no work: claim, complete, claim again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 /// Tasks in one claim.
 const TASKS_PER_CLAIM: usize = 256;
 
-/// How long a claim waits; workers look for the end of the bench in between.
+/// How long a claim waits; between claims, workers check whether the bench has ended.
 const CLAIM_WAIT_MS: u64 = 200;
 
-/// Workers that go on until they are told to stop.
+/// Workers that run until they are stopped.
 pub(super) struct Workers {
     stop: Arc<AtomicBool>,
     workers: JoinSet<Result<()>>,
@@ -57,7 +57,7 @@ async fn claim(kernel: &Kernel, number: usize) -> Result<Vec<ClaimedTask>> {
     }
 }
 
-/// All at once, so that they share their commits.
+/// Completes all tasks concurrently, so that they share commits.
 async fn complete(kernel: &Kernel, tasks: Vec<ClaimedTask>) -> Result<()> {
     let mut reports = JoinSet::new();
     for task in tasks {

@@ -1,9 +1,11 @@
-//! Reads models of other people and prints what becomes of each: accepted, or refused and why.
+//! Reads BPMN models of other vendors and prints for each whether it is accepted or why it is
+//! refused.
 //!
 //! `cargo run --example models -- FILE|DIR…`; `cargo xtask conformance bpmn` is the same.
-//! Every model is read twice: as it is, and in a copy whose processes are all executable. What is
-//! refused then is either left out by the notation, or lacks what an engine cannot make up, such
-//! as the time of a timer or the worker of a service task. Each refusal names a line.
+//! Every model is read twice: as it is, and as a copy in which all processes are executable. A
+//! refusal of the copy means that the model uses elements which are not executed here, or lacks
+//! something the engine cannot invent, such as the time of a timer or the worker of a service task.
+//! Each refusal names a line.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 #![expect(clippy::disallowed_methods, reason = "the command reads files; the crate does not")]
 
@@ -14,7 +16,8 @@ use std::process::ExitCode;
 use meantime_bpmn::Bpmn;
 use meantime_core::{Compiled, Limits, Notation, Severity, Source};
 
-/// Codes of what the notation does not execute; all others are about the model itself.
+/// Codes of elements and attributes that are not executed here; all other codes are about the
+/// model.
 const LEFT_OUT: [&str; 5] = ["B004", "B005", "B014", "B015", "B016"];
 
 fn main() -> ExitCode {
@@ -59,13 +62,13 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What came of all models.
+/// The results of all models.
 #[derive(Default)]
 struct Sum {
     accepted: usize,
-    /// Refusals of executable copies by their code.
+    /// Refusals of executable copies, by code.
     codes: BTreeMap<String, usize>,
-    /// Refused without an error that says why.
+    /// Refused without an error that explains it.
     nameless: usize,
 }
 
@@ -121,7 +124,7 @@ fn report(name: &str, how: &str, compiled: &Compiled) {
     }
 }
 
-/// The same text with every process marked as executable, on the same lines.
+/// The same text with every process marked as executable, line by line.
 fn switched_on(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut rest = text;

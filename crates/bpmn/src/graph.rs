@@ -1,4 +1,4 @@
-//! A process as a drawing: every node with its kind, every flow with its condition.
+//! A process as a graph: every node with its kind, every flow with its condition.
 
 use meantime_core::graph::{Edge, Graph, Node as Drawn};
 
@@ -6,7 +6,7 @@ use crate::model::{
     EventTrigger, Gateway, Node, NodeKind, Process, SubProcess, SubProcessKind, Task, ThrownEvent,
 };
 
-/// Draws a process, with what is attached to what and what is inside of what.
+/// Builds the graph of a process, with attached events and nested nodes.
 pub(crate) fn graph(process: &Process) -> Graph {
     let nodes = process.nodes.iter().map(|node| Drawn {
         id: node.id.to_string(),

@@ -5,23 +5,23 @@ use meantime_core::Failure;
 /// Why an element has an incident, or why a start was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IncidentCode {
-    /// No condition holds and there is no default flow.
+    /// No condition is true and there is no default flow.
     NoFlowTaken,
-    /// A condition that is neither true nor false.
+    /// A condition whose value is neither true nor false.
     NotACondition,
-    /// A computed name that is none.
+    /// A computed name that is not a name.
     NotAName,
-    /// A computed list that is none.
+    /// A computed list that is not a list.
     NotAList,
-    /// A computed number that is none, or a negative count.
+    /// A computed number that is not a number, or a negative count.
     NotANumber,
-    /// A computed time that is no text.
+    /// A computed time that is not a text.
     NotATime,
     /// A correlation key without a value.
     NotACorrelationKey,
     /// More iterations than a multi-instance activity may have.
     TooManyIterations,
-    /// An ad-hoc sub-process was told to begin an activity that it does not have.
+    /// An ad-hoc sub-process was to start an activity that it does not have.
     UnknownActivity,
     /// Tokens wait at a join that nothing can complete.
     JoinNeverCompletes,

@@ -1,9 +1,9 @@
 //! BPMN 2.0: processes as modelers draw them, executed.
 //!
-//! [`Bpmn`] is the notation. Reading never stops at the first problem and refuses by name what it
-//! does not execute (I9). The machine is a pure state machine of tokens and scopes: it gets events
-//! and `now` and returns its next state and what it wants done (I6). Comments cite the rules B1 to
-//! B10 about timers.
+//! [`Bpmn`] is the notation. Reading reports all problems at once, and rejects by name what is not
+//! executed (I9). The machine is a pure state machine of tokens and scopes: it gets events and
+//! `now` and returns its next state and its effects (I6). Comments cite the rules B1 to B10 about
+//! timers.
 
 mod check;
 mod expression;

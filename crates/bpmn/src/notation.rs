@@ -67,7 +67,7 @@ fn body(definition: &Definition) -> Result<&Process, Fault> {
     definition.body().ok_or_else(|| Fault::new("not_bpmn", "the body is of another notation"))
 }
 
-/// A definition from what was read; none when its triggers cannot be fixed.
+/// The definition of a process that was read; none if its triggers are not constant.
 fn define(read: ReadProcess, limits: &Limits, problems: &mut Problems) -> Option<Definition> {
     let ReadProcess { process, label, deadline, zone } = read;
     let errors = problems.errors();

@@ -1,54 +1,54 @@
-//! Problems of a source: their codes, and where they are.
+//! Problems of a source: codes and positions.
 
 use meantime_core::{Diagnostic, Position, Severity};
 
-/// At most so many problems are reported; a file with more is wrong as a whole.
+/// The most problems that are reported; a file with more is wrong as a whole.
 const MAX_DIAGNOSTICS: usize = 200;
 
 /// What can be wrong with a source. Every code has a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// Not well-formed, or with a document type.
+    /// Not well-formed, or with a document type declaration.
     NotXml,
-    /// Too many bytes, elements or levels.
+    /// Too many bytes, nodes or levels.
     TooLarge,
-    /// XML, but no BPMN 2.0.
+    /// XML, but not BPMN 2.0.
     NotBpmn,
-    /// Nothing in it may be executed.
+    /// No process of the file is executable.
     NoExecutableProcess,
     /// An element that is not executed here.
     UnsupportedElement,
     /// An attribute, or a value of one, that is not executed here.
     UnsupportedAttribute,
-    /// Something required is not there.
+    /// Something required is missing.
     Missing,
-    /// Two elements of one id.
+    /// Two elements with the same id.
     DuplicateId,
-    /// A reference to nothing, or to the wrong kind of thing.
+    /// A reference to a missing element, or to one of the wrong kind.
     UnknownReference,
     /// A timer without exactly one time, or with a malformed one (B1).
     BadTimer,
-    /// A cycle where nothing can repeat (B3).
+    /// A cycle at an event that fires only once (B3).
     CycleNotHere,
-    /// An expression that cannot be read.
+    /// An expression that cannot be parsed.
     BadExpression,
-    /// Work without a type.
+    /// A task without a task type.
     NoTaskType,
     /// An element where the standard does not allow it.
     Misplaced,
-    /// A script in a language that does not run here.
+    /// A script in a language that is not supported.
     ScriptFormat,
-    /// Work that only Java classes can do.
+    /// A task that is bound to a Java class or bean.
     Java,
     /// An execution or task listener.
     Listener,
-    /// An attribute whose value makes no sense.
+    /// An attribute with an invalid value.
     BadValue,
-    /// A gateway that cannot work.
+    /// A gateway that can never continue, or whose flows contradict each other.
     Gateway,
     /// A link without its other end.
     Link,
-    /// A compensation without its handler, or a handler out of place.
+    /// A compensation without a handler, or a handler in the wrong context.
     Compensation,
     /// A process or sub-process that cannot start.
     Start,
@@ -89,18 +89,19 @@ impl Code {
     }
 }
 
-/// Everything that was found so far.
+/// All problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     list: Vec<Diagnostic>,
     code_bytes: usize,
 }
 
-/// Bytes of all expressions and scripts of one file. What is made of them takes many times that.
+/// Bytes of all expressions and scripts of one file. Their compiled form takes a multiple of that.
 const MAX_CODE_BYTES: usize = 2 << 20;
 
 impl Problems {
-    /// Counts an expression or script; false, and told once, when all together are too large.
+    /// Counts the bytes of an expression or script; false, with one error, when the total is too
+    /// large.
     pub(crate) fn count_code_bytes(&mut self, bytes: usize, at: Position) -> bool {
         let before = self.code_bytes;
         self.code_bytes = before.saturating_add(bytes);
@@ -158,7 +159,7 @@ impl Problems {
         self.list.iter().filter(|it| it.severity == Severity::Error).count()
     }
 
-    /// All of them in the order of the text.
+    /// All problems in the order of the text.
     pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|it| it.start);
         self.list

@@ -1,7 +1,7 @@
 //! States that a release has saved must load and finish. Files are added, never edited.
 //!
-//! A file without a state gets one with `UPDATE_EXPECT=1`: the model is started, `before` is
-//! finished, and what is saved then is written down together with what was open.
+//! A file without a state gets one with `UPDATE_EXPECT=1`: the model is started, the waits in
+//! `before` are finished, and the saved state is written to the file together with what is open.
 
 #![expect(clippy::disallowed_methods, reason = "tests read their data")]
 
@@ -72,7 +72,7 @@ impl Golden {
         }
     }
 
-    /// Runs up to the state that is to be kept.
+    /// Runs up to the state that is kept.
     fn make(&mut self) {
         let model = short::full(&self.part("model"));
         let mut driver = Driver::start(&model, &self.part("input"), Limits::default());
@@ -100,7 +100,7 @@ impl Golden {
         self.set("expected", played);
     }
 
-    /// Loads the state and goes on from there.
+    /// Loads the state and continues from there.
     fn play(&self) -> String {
         let text = self.part("state");
         let (head, hex) = text.split_once('\n').expect("a state");

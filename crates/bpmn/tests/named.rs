@@ -1,12 +1,11 @@
-//! What must be tested is tested under its own name: the scenarios that timers began with, the
-//! rules B1 to B10, and the points that engines often get wrong. A test that is renamed or removed
-//! is missed here.
+//! Requirements have tests that are named here: the first scenarios of timers, the rules B1 to B10,
+//! and points that engines often get wrong. A test that is renamed or removed fails this check.
 
 #![expect(clippy::disallowed_methods, reason = "tests read their data")]
 
 use std::path::Path;
 
-/// The scenarios for timer events, each with the behaviour or test that plays it.
+/// The scenarios for timer events, each with the behaviour or test that covers it.
 const SCENARIOS: [(&str, &str); 12] = [
     (
         "workflow reaches timer, reminder fires, workflow resumes and completes",
@@ -46,7 +45,7 @@ const SCENARIOS: [(&str, &str); 12] = [
     ),
 ];
 
-/// What is easily got wrong, and the behaviours that show how it is here.
+/// Points that are easily got wrong, each with the behaviours that cover it.
 const POINTS: [(&str, &[&str]); 13] = [
     (
         "inclusive join",

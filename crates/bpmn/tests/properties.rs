@@ -1,4 +1,4 @@
-//! Random well-formed processes: they end, with nothing left behind, and always in the same way.
+//! Random well-formed processes end, leave nothing open, and always end in the same way.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ mod short;
 
 use driver::Driver;
 
-/// A part of a process with one way in and one way out.
+/// A part of a process with one incoming and one outgoing flow.
 #[derive(Debug, Clone)]
 enum Block {
     Task,
     Timer,
     Message,
-    /// A task with a boundary event that rejoins; interrupting or not.
+    /// A task with a boundary event whose flow joins again; interrupting or not.
     Guarded {
         interrupting: bool,
     },
@@ -26,7 +26,7 @@ enum Block {
     Exclusive(Vec<Block>),
     Parallel(Vec<Block>),
     Inclusive(Vec<Block>),
-    /// The first event wins.
+    /// An event-based gateway: the first event wins.
     Race,
     Sub(Box<Block>),
     /// A sub-process with an event sub-process that may interrupt it.
@@ -127,7 +127,7 @@ impl Writer {
         if interrupting {
             self.line(&format!("{event} -> {end}"));
         } else {
-            // A second token would pass twice what follows; it ends by itself.
+            // A second token would run the following nodes twice, so this branch ends here.
             let (side, _) = self.single("task", "serviceTask", " meantime:type=\"t\"", "");
             self.line(&format!("{event} -> {side}"));
         }
@@ -202,7 +202,7 @@ impl Writer {
         (id.clone(), id)
     }
 
-    /// Twice, counted by a script.
+    /// A loop that runs twice, counted by a script.
     fn repeat(&mut self, inner: &Block) -> (String, String) {
         let (start, end, count) = (self.id("again"), self.id("enough"), self.id("count"));
         let (first, last) = self.block(inner);
@@ -231,7 +231,7 @@ fn model(block: &Block) -> String {
     short::full(&writer.out)
 }
 
-/// Finishes open things, chosen by the numbers, until the process is over.
+/// Finishes open waits, chosen by the numbers, until the process has ended.
 fn play(text: &str, choices: &[u8], limits: &Limits) -> Driver {
     let mut driver = Driver::start(text, "{\"n\":1}", limits.clone());
     let mut choices = choices.iter().cycle();
@@ -252,7 +252,7 @@ fn ended(driver: &Driver) -> bool {
     matches!(driver.outcome, Some(Outcome::Completed { .. }))
 }
 
-/// A token that could come round the loop waits for the inclusive gateway itself.
+/// A token that could come around the loop itself waits for the inclusive gateway.
 #[test]
 fn an_inclusive_join_does_not_wait_for_what_waits_for_it() {
     let inclusive = Block::Inclusive(vec![Block::Task, Block::Task]);
@@ -274,7 +274,7 @@ proptest! {
         let driver = play(&text, &choices, &Limits::default());
         prop_assert_eq!(&driver.incidents, &Vec::<String>::new(), "{}", text);
         prop_assert!(ended(&driver), "it does not end: {}", text);
-        // Whatever was entered has ended exactly once.
+        // Every node that was entered has been left exactly once.
         prop_assert!(driver.inside.values().all(|count| *count == 0), "{:?}: {text}", driver.inside);
     }
 

@@ -1,4 +1,4 @@
-//! What is accepted, and how the rest is refused: by name, with line and help, all at once.
+//! What is accepted, and how everything else is refused: by name, with line and help, all at once.
 
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
 
@@ -16,7 +16,7 @@ fn compile(text: &str) -> Compiled {
     Bpmn.compile(&source, &Limits::default())
 }
 
-/// Checks the diagnostics of a model written short.
+/// Checks the diagnostics of a model in shorthand.
 fn check(text: &str, expected: Expect) {
     check_whole(&short::full(text), expected);
 }
@@ -286,7 +286,7 @@ fn starts_of_a_process_are_triggers() {
     .assert_eq(&lines.join("\n"));
 }
 
-/// Repairs II, item 4: it deployed, and nothing ever started.
+/// Repairs II, item 4: such a definition used to deploy, and no instance ever started.
 #[test]
 fn s11_a_start_below_the_minimum_interval_is_refused() {
     let start = |cycle: &str| {
@@ -507,7 +507,7 @@ s -> esp"#,
     );
 }
 
-/// A timer of each kind in each position, in the forms that people write.
+/// A timer of each kind at each element, in the forms that people write.
 #[test]
 fn timer_definition_parsing_for_duration_date_and_cycle_types() {
     let single = [
@@ -640,7 +640,8 @@ c -> agent"#,
     );
 }
 
-/// Every element there is, drawn and never filled in: each problem by name and line, nothing else.
+/// A model with every element but without details: each missing detail is reported by name and
+/// line, and nothing else.
 #[test]
 fn a_drawing_of_everything_is_refused_for_what_is_missing() {
     check_whole(
@@ -764,7 +765,7 @@ s -> u -> c -> d -> a -> v
     );
 }
 
-/// What the parser would need minutes or gigabytes for is refused before it begins.
+/// Input for which the parser would need minutes or gigabytes is refused before parsing.
 #[test]
 fn bombs_of_attributes_and_namespaces_are_refused() {
     let many = |prefix: &str| {
@@ -784,7 +785,7 @@ fn bombs_of_attributes_and_namespaces_are_refused() {
     check_whole(&declared, expect!["1:5925 Error B002 more than 256 namespaces are declared here"]);
 }
 
-/// Every step of reading is linear: a large process, all of it on one line.
+/// Every step of reading is linear: a large process on one line.
 #[test]
 fn a_large_file_of_one_line_is_read() {
     let mut inner = String::from("<startEvent id=\"s\"/>");
@@ -800,7 +801,7 @@ fn a_large_file_of_one_line_is_read() {
     }
     let compiled = compile(&short::full(&inner));
     assert_eq!(compiled.definitions.len(), 1);
-    // The first warnings, each with its place on the one line.
+    // The first warnings, each with its column on the one line.
     assert_eq!(compiled.diagnostics.len(), 200);
     assert_eq!(compiled.diagnostics[199].start.line, 4);
 }

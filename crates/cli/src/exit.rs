@@ -52,7 +52,8 @@ mod tests {
         source: std::io::Error,
     }
 
-    /// Repairs II, item 26: an error that tells its cause, and has it as a source too.
+    /// Repairs II, item 26: an error whose message contains its cause, and that also has it as a
+    /// source.
     #[test]
     fn each_cause_is_printed_once() {
         let source = std::io::Error::other("address already in use");

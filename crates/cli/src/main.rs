@@ -15,8 +15,8 @@ use client::ServerOptions;
 use command::Command;
 
 /// Memory is often freed by another thread than the one that allocated it: a turn is computed on
-/// one thread, committed on the next and answered on a third. This allocator takes no lock for it,
-/// so that a thread of low priority cannot delay the others.
+/// one thread, committed on the next and answered on a third. This allocator needs no lock for
+/// that, so that a thread of low priority cannot delay the others.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

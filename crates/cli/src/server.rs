@@ -26,8 +26,8 @@ where
 {
     let _collector = init_logging(&settings)?;
     raise_file_limit();
-    // The engine has threads of its own on the same cores. With one thread for each core, those
-    // that read and answer requests would get less than their share when every core is busy.
+    // The engine has its own threads on the same cores. With one thread per core, the threads that
+    // read and answer requests would get less than their share when every core is busy.
     let threads = 2 * std::thread::available_parallelism().map_or(2, NonZero::get);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use anyhow::{Context as _, Result};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-/// `--format` of `bench` hides the global one, and clap wants one type for both.
+/// `--format` of `bench` hides the global option, and clap requires the same type for both.
 pub(crate) use meantime_bench::OutputFormat as Format;
 use serde_json::Value;
 

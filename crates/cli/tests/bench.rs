@@ -1,5 +1,5 @@
-//! The bench counts what it says it counts, and what is counted stays within its bounds. Nothing
-//! here looks at a time: machines differ.
+//! The figures that the bench counts are correct and stay within their bounds. Times are not
+//! checked, because machines differ.
 
 use std::process::Command;
 
@@ -50,7 +50,7 @@ fn states_of_flow_scripts_stay_small_and_fan_outs_need_few_turns() {
     assert!(figure(&report, "state of a workflow that waits for one task") <= 400.0);
     assert!(figure(&report, "state of a 100-way Task.all") <= 8_192.0);
     assert!(figure(&report, "workflows of 5 tasks in a row") > 0.0);
-    // A thousand results in claims of 256 arrive in a handful of batches.
+    // A thousand results in claims of 256 arrive in a few batches.
     assert!(figure(&report, "1,000-way Task.all, turns p50") <= 50.0);
 }
 
@@ -96,7 +96,7 @@ fn journeys_and_processes_are_measured_over_http() {
     assert!(figure(&report, "timers left of 100, half withdrawn, half fired") < 1.0);
 }
 
-/// Some of every kind of poison, small: rates and times of this machine are not looked at.
+/// A few small variants of every kind of poison; rates and times are not checked.
 #[test]
 fn poison_leaves_the_server_ready_can_be_cancelled_and_does_not_keep_the_store_shut() {
     let small = ["--seed", "7", "--variants", "11", "--scale", "0.01", "--seconds", "1"];

@@ -1,4 +1,4 @@
-//! Definitions: what a source text compiles to.
+//! Definitions: the compiled form of a source.
 
 use std::any::Any;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::time::{Span, Zone};
 /// A text to deploy, with the files it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The file's name; names a definition that has no name of its own.
+    /// The name of the file; it names a definition that has no name of its own.
     pub name: String,
     /// The text, kept byte for byte.
     pub text: Arc<str>,
@@ -29,7 +29,7 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// What came out of a compilation: all definitions that are good, all problems that were found.
+/// The result of a compilation: all valid definitions, and all problems.
 #[derive(Debug, Default)]
 pub struct Compiled {
     /// The definitions, in source order.
@@ -41,11 +41,11 @@ pub struct Compiled {
 /// A compiled definition. Immutable, shared by all instances that run it.
 #[derive(Clone)]
 pub struct Definition {
-    /// The name that starts and children use.
+    /// The name by which instances and children are started.
     pub name: String,
     /// The author's own version text, such as a semver.
     pub label: Option<String>,
-    /// What starts instances without a caller.
+    /// Triggers that start instances without a caller.
     pub triggers: Vec<Trigger>,
     /// The execution deadline, if the definition declares one (D1).
     pub execution: Option<Execution>,
@@ -56,7 +56,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The compiled form as its notation's own type.
+    /// The compiled form, as the notation's own type.
     pub fn body<T: 'static>(&self) -> Option<&T> {
         self.body.downcast_ref()
     }
@@ -81,36 +81,37 @@ pub struct Execution {
     pub reason: String,
 }
 
-/// Starts instances of a definition without a caller. Armed with the deploy.
+/// Starts instances of a definition without a caller. Armed with the deployment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
 pub enum Trigger {
-    /// A message of that name. At most one live instance per correlation key.
+    /// A message with this name. At most one live instance exists per correlation key.
     #[n(0)]
     Message {
         /// The message's name.
         #[n(0)]
         name: String,
-        /// Where the instance begins.
+        /// The element where the instance begins.
         #[n(1)]
         element: String,
     },
-    /// A broadcast signal of that name.
+    /// A broadcast with this name.
     #[n(1)]
     Signal {
-        /// The signal's name.
+        /// The name of the broadcast.
         #[n(0)]
         name: String,
-        /// Where the instance begins.
+        /// The element where the instance begins.
         #[n(1)]
         element: String,
     },
-    /// Time. Armed with the deploy; a new version replaces it, the same content does not (B8).
+    /// A recurrence. Armed with the deployment; a new version replaces it, the same content does
+    /// not (B8).
     #[n(2)]
     Timer {
-        /// Where the instance begins.
+        /// The element where the instance begins.
         #[n(0)]
         element: String,
-        /// When.
+        /// When instances start.
         #[n(1)]
         recurrence: crate::Recurrence,
     },

@@ -1,17 +1,17 @@
-//! Problems of a definition, found before it runs. Always collected, never first-only.
+//! Problems of a definition, found before it runs. All problems are collected, not only the first.
 
-/// How bad it is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know.
+    /// Information.
     Note,
-    /// Deploys, but probably not what was meant.
+    /// It deploys, but is probably not what the author meant.
     Warning,
-    /// Refused.
+    /// It is refused.
     Error,
 }
 
-/// A place in the source, both counted from 1. `(1, 1)` stands for the whole document.
+/// A position in the source; line and column count from 1. `(1, 1)` stands for the whole document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line.
@@ -21,7 +21,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Where a source goes on after its beginning.
+    /// The position after the given text.
     pub fn after(beginning: &str) -> Self {
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
         let line = beginning.bytes().filter(|byte| *byte == b'\n').count();
@@ -30,11 +30,11 @@ impl Position {
     }
 }
 
-/// Bytes that are not UTF-8, which every source has to be.
+/// The error for a source that is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not UTF-8 at line {}, column {}; save it as UTF-8", .at.line, .at.column)]
 pub struct NotUtf8 {
-    /// The first of them.
+    /// The position of the first invalid byte.
     pub at: Position,
 }
 
@@ -46,31 +46,31 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, NotUtf8> {
     })
 }
 
-/// One problem: what, where, and what to do about it.
+/// One problem: its message, its position, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Stable code; each has a page.
+    /// The stable code; each has a page.
     pub code: String,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Names the offending key or element in its own spelling.
     pub message: String,
-    /// Where it starts.
+    /// The start position.
     pub start: Position,
-    /// Where it ends, when it is a range.
+    /// The end position, if it is a range.
     pub end: Option<Position>,
-    /// What to do instead.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// An error at a position.
     pub fn error(code: impl Into<String>, message: impl Into<String>, start: Position) -> Self {
         let severity = Severity::Error;
         Self { code: code.into(), severity, message: message.into(), start, end: None, help: None }
     }
 
-    /// Adds what to do instead.
+    /// Adds how to fix it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

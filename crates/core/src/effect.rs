@@ -1,4 +1,4 @@
-//! What a turn wants done. Committed with the turn, performed after it (I1).
+//! Effects: what a turn requests. They are committed with the turn and performed after it (I1).
 //!
 //! The position of an effect in the turn's list is its ordinal, which with the instance and the
 //! turn number makes its [`EffectKey`].
@@ -7,145 +7,145 @@ use minicbor::{Decode, Encode};
 
 use crate::{EffectKey, Failure, IncidentId, Json, RetryPolicy, Timestamp};
 
-/// One thing to do.
+/// One effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Gives work to a worker, to the engine or to a person.
+    /// Schedules a task for a worker, the engine or a person.
     ScheduleTask(TaskSpec),
-    /// Cancels a task. Its worker learns so when it reports.
+    /// Cancels a task. Its worker learns it from the answer to its next report.
     CancelTask {
         /// The task.
         key: EffectKey,
     },
     /// Arms a timer. The instant is fixed here, once (I4).
     StartTimer {
-        /// Where in the definition, with its scope path.
+        /// The element, with its scope path.
         element: String,
         /// When it falls due. An instant in the past fires at once (T7).
         due_at: Timestamp,
     },
-    /// Removes a timer in this very turn (T9).
+    /// Cancels a timer in this turn (T9).
     CancelTimer {
         /// The timer.
         key: EffectKey,
     },
     /// Waits for one signal or message. A delivery uses the subscription up.
     Subscribe {
-        /// Where in the definition.
+        /// The element.
         element: String,
-        /// What to wait for.
+        /// The channel.
         channel: Channel,
     },
-    /// Stops waiting.
+    /// Ends a subscription.
     Unsubscribe {
         /// The subscription.
         key: EffectKey,
     },
-    /// Sends a message to whoever waits for it, now or within its time to live.
+    /// Publishes a message to instances that wait for it, now or within its time to live.
     PublishMessage(Message),
-    /// Sends a signal to everyone who waits for it now.
+    /// Sends a broadcast to all instances that wait for it now.
     Broadcast {
-        /// The signal's name.
+        /// The name of the broadcast.
         name: String,
-        /// What is sent.
+        /// The payload.
         payload: Json,
     },
-    /// Starts a child. Answers only when it cannot (`EffectDone` with a conflict).
+    /// Starts a child. It is answered only if that fails (`EffectDone` with a conflict).
     StartChild(ChildSpec),
-    /// Makes a schedule, or changes one. Answers in any case.
+    /// Creates or changes a schedule. It is always answered.
     PutSchedule {
         /// The schedule.
         spec: Box<crate::ScheduleSpec>,
-        /// What to do when one of the same identity is active.
+        /// What to do if a schedule with the same identity is active.
         on_existing: crate::OnExisting,
     },
-    /// Ends a schedule; runs that are going go on.
+    /// Cancels a schedule; its running instances continue.
     CancelSchedule {
-        /// Which.
+        /// The schedule.
         schedule: crate::InstanceId,
     },
-    /// Writes into the ledger what became of one occurrence, or of a range of occurrences.
+    /// Writes the outcome of one occurrence, or of a range of occurrences, to the ledger.
     Occurrence(Occurrence),
-    /// Asks a child to end. It ends with `ChildDone`.
+    /// Cancels a child. It ends with `ChildDone`.
     CancelChild {
         /// The effect that started it.
         key: EffectKey,
     },
     /// Raises an error or escalation that an ancestor catches.
     NotifyParent {
-        /// What is raised.
+        /// The error.
         raised: Failure,
     },
-    /// Writes attributes that people can query by.
+    /// Sets attributes by which the instance can be found.
     SetAttributes(Vec<Attribute>),
     /// Adds tags to those given at the start.
     AddTags(Vec<String>),
-    /// What a surface still shows of the instance when it is over, besides its outcome. The last
-    /// one counts.
+    /// What a surface shows of the instance after its end, besides its outcome. The last one
+    /// counts.
     Summary(Json),
-    /// Writes a line into the instance's history.
+    /// Writes a record to the history of the instance.
     Record {
-        /// What kind of line.
+        /// The kind of record.
         kind: String,
         /// Its content.
         data: Json,
     },
-    /// Parks one place; the rest of the instance goes on.
+    /// Opens an incident for one element; the rest of the instance continues.
     Incident {
-        /// Where.
+        /// The element.
         element: String,
-        /// What happened.
+        /// The failure.
         failure: Failure,
     },
-    /// The place of an incident was left without a retry, so there is nothing to retry any more.
+    /// Closes the incident of an element that was left without a retry.
     CancelIncident {
         /// The effect that raised it.
         key: EffectKey,
     },
-    /// The place goes on: its incident is over.
+    /// Closes an incident whose element continues.
     ResolveIncident {
         /// The incident.
         incident: IncidentId,
     },
 }
 
-/// Work for somebody.
+/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TaskSpec {
-    /// Who does it.
+    /// Who does the task.
     #[n(0)]
     pub kind: TaskKind,
-    /// The type a worker asks for.
+    /// The type that workers claim.
     #[n(1)]
     pub name: String,
-    /// Where in the definition.
+    /// The element.
     #[n(2)]
     pub element: String,
-    /// The queue; empty is the default queue.
+    /// The queue; empty means the default queue.
     #[n(3)]
     pub queue: String,
-    /// Higher goes first.
+    /// Tasks with a higher priority are claimed first.
     #[n(4)]
     pub priority: i32,
-    /// Nobody awaits it: its outcome is recorded, no event follows.
+    /// The instance does not wait for it: its outcome is recorded without an event.
     #[n(5)]
     pub detached: bool,
-    /// What the worker gets.
+    /// The input for the worker.
     #[n(6)]
     pub input: Json,
-    /// Static headers for the worker (a JSON object), or nothing.
+    /// Static headers for the worker (a JSON object).
     #[n(7)]
     pub headers: Option<Json>,
-    /// How it is tried again.
+    /// The retry policy.
     #[n(8)]
     pub retry: RetryPolicy,
     /// Longest duration of one attempt, in milliseconds.
     #[n(9)]
     pub timeout_ms: Option<u64>,
-    /// The instant by which all attempts must be over.
+    /// The instant by which all attempts must have ended.
     #[n(10)]
     pub deadline_at: Option<Timestamp>,
-    /// Whose task it is from the beginning, when it is for a person.
+    /// The initial assignee of a user task.
     #[n(11)]
     pub assignee: Option<String>,
 }
@@ -177,7 +177,7 @@ pub enum TaskKind {
     /// A worker that claims it.
     #[n(0)]
     Worker,
-    /// The engine itself, such as an outbound HTTP call.
+    /// The engine itself, for example an outbound HTTP call.
     #[n(1)]
     Engine,
     /// A person.
@@ -185,17 +185,17 @@ pub enum TaskKind {
     User,
 }
 
-/// Where signals and messages meet those who wait for them.
+/// A channel: where signals and messages are matched with subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub enum Channel {
-    /// Signals sent to this instance; kept in order until taken.
+    /// Signals sent to this instance; buffered in order until they are taken.
     #[n(0)]
     Signal {
         /// The signal's name.
         #[n(0)]
         name: String,
     },
-    /// Messages by name and correlation key; kept for their time to live.
+    /// Messages by name and correlation key; buffered for their time to live.
     #[n(1)]
     Message {
         /// The message's name.
@@ -205,17 +205,17 @@ pub enum Channel {
         #[n(1)]
         key: String,
     },
-    /// Broadcast signals; never kept.
+    /// Broadcasts; never buffered.
     #[n(2)]
     Broadcast {
-        /// The signal's name.
+        /// The name of the broadcast.
         #[n(0)]
         name: String,
     },
 }
 
 impl Channel {
-    /// The name people know it by.
+    /// The name of the signal, message or broadcast.
     pub fn name(&self) -> &str {
         match self {
             Self::Signal { name } | Self::Message { name, .. } | Self::Broadcast { name } => name,
@@ -228,46 +228,46 @@ impl Channel {
 pub struct Message {
     /// The message's name.
     pub name: String,
-    /// The correlation key; empty when there is none.
+    /// The correlation key; empty if there is none.
     pub key: String,
-    /// What is sent.
+    /// The payload.
     pub payload: Json,
-    /// How long it is kept when nobody waits; zero is not at all.
+    /// How long it is buffered, in milliseconds; zero means not at all.
     pub ttl_ms: Option<u64>,
-    /// De-duplicates: a second message with the same id is dropped.
+    /// A deduplication id: a second message with the same id is dropped.
     pub id: Option<String>,
 }
 
 /// A child to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildSpec {
-    /// Where in the definition.
+    /// The element.
     pub element: String,
     /// The name of the definition, of any notation.
     pub definition: String,
-    /// Which version; none is the latest at the commit.
+    /// The version; `None` means the latest at the commit.
     pub version: Option<u32>,
-    /// The latest version that carries this label, when no version is named.
+    /// The latest version with this label, if no version is named.
     pub label: Option<String>,
-    /// What the child gets.
+    /// The input.
     pub input: Json,
     /// Its business key, unique among live instances of the definition.
     pub key: Option<String>,
-    /// Where it begins, when not at its own start.
+    /// The element where it begins, if not at its own start.
     pub at: Option<String>,
-    /// A context handed on from an earlier run; its end hands its own back (S6).
+    /// A context from an earlier run; at its end it passes its own context back (S6).
     pub context: Option<Json>,
-    /// The occurrence of a schedule that it is for: unique for each schedule (S2).
+    /// The occurrence of a schedule that it is for; unique for each schedule (S2).
     pub scheduled_at: Option<Timestamp>,
     /// Its own deadline; never later than the parent's (D6).
     pub deadline_at: Option<Timestamp>,
-    /// Bound by `deadline_at` alone: neither by the parent's deadline nor by what its definition
-    /// declares (D8).
+    /// Whether only `deadline_at` limits it: neither the parent's deadline nor that of its
+    /// definition applies (D8).
     pub own_budget: bool,
-    /// Error codes that this parent catches. The kernel adds those of its ancestors; an
-    /// abandoned child has none.
+    /// Error codes that this parent catches. The kernel adds those of its ancestors; an abandoned
+    /// child has none.
     pub catches: Vec<String>,
-    /// What becomes of it when the parent ends.
+    /// What happens to it when the parent ends.
     pub parent_close: ParentClose,
 }
 
@@ -292,37 +292,37 @@ impl ChildSpec {
     }
 }
 
-/// What became of one occurrence of a schedule, or of several in a row.
+/// The outcome of one occurrence of a schedule, or of several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Occurrence {
     /// The first occurrence.
     #[n(0)]
     pub scheduled_at: Timestamp,
-    /// The last one; the same when it is one.
+    /// The last occurrence; the same as the first if there is only one.
     #[n(1)]
     pub last_at: Timestamp,
-    /// How many.
+    /// The number of occurrences.
     #[n(2)]
     pub count: u64,
-    /// What became of them.
+    /// The outcome.
     #[n(3)]
     pub outcome: OccurrenceOutcome,
-    /// Why, in words.
+    /// The reason, as text.
     #[n(4)]
     pub reason: String,
 }
 
-/// What became of an occurrence.
+/// The outcome of an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum OccurrenceOutcome {
     /// A run was started for it.
     #[n(0)]
     Started,
-    /// The run before was still going, or no more runs were allowed.
+    /// The previous run had not ended, or no more runs were allowed.
     #[n(1)]
     Skipped,
-    /// Nobody was there, and the policy wants no run for it.
+    /// It passed during downtime or a pause, and the policy starts no run for it.
     #[n(2)]
     Missed,
     /// It could not be started.
@@ -342,22 +342,22 @@ impl OccurrenceOutcome {
     }
 }
 
-/// What becomes of a child when its parent ends.
+/// What happens to a child when its parent ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum ParentClose {
-    /// It is cancelled, however the parent ends.
+    /// It is cancelled, whatever the parent's outcome is.
     #[n(0)]
     Cancel,
-    /// It runs on after a normal end; it is cancelled after any other.
+    /// It continues after a normal end of the parent, and is cancelled after any other.
     #[n(1)]
     Detach,
-    /// It runs on in any case.
+    /// It continues in any case.
     #[n(2)]
     Abandon,
 }
 
-/// A name and a value to find the instance by.
+/// An attribute by which the instance can be found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct Attribute {
     /// Its name.

@@ -1,13 +1,13 @@
-//! What can happen to an instance.
+//! Events: what can happen to an instance.
 //!
-//! Events wait in the instance's inbox and reach its notation in batches, in order. Encoded field
-//! numbers are a storage format: never reuse one.
+//! Events wait in the inbox of the instance and are delivered to its notation in turns, in order.
+//! Encoded field numbers are a storage format: never reuse one.
 
 use minicbor::{Decode, Encode};
 
 use crate::{EffectKey, Failure, IncidentId, Json, Termination, Thrown, Timestamp};
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Event {
     /// A task ended; there is exactly one such event per awaited task.
@@ -16,11 +16,11 @@ pub enum Event {
         /// The task.
         #[n(0)]
         key: EffectKey,
-        /// How it ended.
+        /// Its outcome.
         #[n(1)]
         outcome: TaskOutcome,
     },
-    /// A timer fell due (or was fired by hand).
+    /// A timer fired, at its due time or by hand.
     #[n(1)]
     TimerFired {
         /// The timer.
@@ -39,7 +39,7 @@ pub enum Event {
         /// The signal's name.
         #[n(1)]
         name: String,
-        /// What was sent.
+        /// The payload.
         #[n(2)]
         payload: Json,
     },
@@ -52,11 +52,11 @@ pub enum Event {
         /// The message's name.
         #[n(1)]
         name: String,
-        /// What was sent.
+        /// The payload.
         #[n(2)]
         payload: Json,
     },
-    /// Input for a step that waits for a person or a caller.
+    /// Input for a step.
     #[n(4)]
     Submitted {
         /// The step's id in the definition.
@@ -65,7 +65,8 @@ pub enum Event {
         /// The raw body.
         #[n(1)]
         payload: Json,
-        /// What a surface read from the request besides its body, in the notation's own terms.
+        /// Values that a surface read from the request besides its body, in the notation's own
+        /// terms.
         #[n(2)]
         bound: Option<Json>,
     },
@@ -75,40 +76,40 @@ pub enum Event {
         /// The effect that started it.
         #[n(0)]
         key: EffectKey,
-        /// How it ended.
+        /// Its outcome.
         #[n(1)]
         outcome: ChildOutcome,
-        /// Its final variables, if the child was started to hand them on (S6).
+        /// Its final variables, if the child was started to pass them on (S6).
         #[n(2)]
         context: Option<Json>,
     },
-    /// A running child raised something that an ancestor catches.
+    /// A running child raised an error that an ancestor catches.
     #[n(6)]
     ChildRaised {
         /// The effect that started the child.
         #[n(0)]
         key: EffectKey,
-        /// What it raised.
+        /// The error.
         #[n(1)]
         raised: Failure,
     },
-    /// The answer to an effect that answers.
+    /// The answer to an effect that is answered.
     #[n(7)]
     EffectDone {
         /// The effect.
         #[n(0)]
         key: EffectKey,
-        /// What became of it.
+        /// The answer.
         #[n(1)]
         answer: Answer,
     },
-    /// Someone asked to try the place of an incident again.
+    /// An operator retries an incident.
     #[n(8)]
     IncidentRetried {
         /// The incident.
         #[n(0)]
         incident: IncidentId,
-        /// The effect that raised it, if a notation did.
+        /// The effect that raised it, if a notation raised it.
         #[n(1)]
         key: Option<EffectKey>,
     },
@@ -118,43 +119,43 @@ pub enum Event {
         /// The new values by name.
         #[n(0)]
         values: Json,
-        /// The scope they live in, by the name that [`crate::Notation::scopes`] gives it; none
-        /// is the root.
+        /// The scope of the variables, by its id in [`crate::Notation::scopes`]; `None` means the
+        /// root.
         #[n(1)]
         scope: Option<String>,
     },
     /// The next slice of a turn that yielded.
     #[n(10)]
     Continue,
-    /// Someone wants the instance to end.
+    /// The instance is to be cancelled.
     #[n(11)]
     Cancel {
-        /// Why.
+        /// The reason.
         #[n(0)]
         reason: String,
     },
-    /// The deadline has passed. Not catchable (D5).
+    /// The deadline has passed. A definition cannot catch it (D5).
     #[n(12)]
     DeadlineReached,
-    /// Somebody moved the parent's deadline. For the kernel alone: a child that inherited it
-    /// moves along, and no notation hears of it.
+    /// An operator moved the parent's deadline. Only the kernel handles it: a child that inherited
+    /// the deadline moves its own, and its notation is not called.
     #[n(13)]
     DeadlineMoved {
-        /// Where it was.
+        /// The old deadline.
         #[n(0)]
         from: Timestamp,
-        /// Where it is.
+        /// The new deadline.
         #[n(1)]
         to: Timestamp,
-        /// Who moved it.
+        /// The operator.
         #[n(2)]
         actor: String,
-        /// Why.
+        /// The reason.
         #[n(3)]
         reason: String,
     },
-    /// Someone says that the place of an incident is done, and with what. It closes the incident
-    /// only if it is taken.
+    /// An operator resolves an incident with variables. The incident is closed only if the event is
+    /// taken.
     #[n(14)]
     IncidentResolved {
         /// The incident.
@@ -163,58 +164,58 @@ pub enum Event {
         /// The effect that raised it.
         #[n(1)]
         key: EffectKey,
-        /// What the place ends with: a JSON object.
+        /// Variables with which the element completes: a JSON object.
         #[n(2)]
         variables: Json,
     },
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum TaskOutcome {
-    /// With an output.
+    /// It was completed, with an output.
     #[n(0)]
     Completed(#[n(0)] Json),
-    /// For good: retries are used up or pointless.
+    /// It failed for good: no attempts are left, or a retry is pointless.
     #[n(1)]
     Failed {
         /// The error, as the worker sent it.
         #[n(0)]
         failure: Failure,
-        /// What ended it.
+        /// The cause.
         #[n(1)]
         cause: TaskCause,
-        /// A business error thrown on purpose.
+        /// A business error that the worker threw on purpose.
         #[n(2)]
         thrown: Option<Thrown>,
     },
 }
 
-/// What made a task fail.
+/// Why a task failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum TaskCause {
-    /// The worker said so.
+    /// The worker reported it.
     #[n(0)]
     Reported,
     /// An attempt took longer than its timeout.
     #[n(1)]
     Timeout,
-    /// The deadline over all attempts passed.
+    /// The deadline for all attempts passed.
     #[n(2)]
     Deadline,
-    /// The worker never came back.
+    /// The leases of its workers expired.
     #[n(3)]
     LeaseExpired,
 }
 
-/// How a child ended.
+/// The outcome of a child.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum ChildOutcome {
-    /// With an output.
+    /// It was completed, with an output.
     #[n(0)]
     Completed(#[n(0)] Json),
-    /// As failed.
+    /// It failed.
     #[n(1)]
     Failed {
         /// The child's error.
@@ -229,13 +230,13 @@ pub enum ChildOutcome {
     Cancelled,
 }
 
-/// What became of an effect that answers.
+/// The answer to an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Answer {
-    /// It was done.
+    /// It was performed.
     #[n(0)]
     Done,
-    /// It could not be done, for a reason that only the commit could know.
+    /// It could not be performed, for a reason that only the commit could know.
     #[n(1)]
     Conflict {
         /// Stable code, such as `unknown_definition` or `key_taken`.
@@ -244,22 +245,22 @@ pub enum Answer {
     },
 }
 
-/// How an instance begins.
+/// The start of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Start {
-    /// Who started it.
+    /// The cause.
     #[n(0)]
     pub cause: StartCause,
-    /// Where to begin, when not at the definition's own start.
+    /// The element where it begins, if not at the definition's own start.
     #[n(1)]
     pub at: Option<String>,
     /// The input.
     #[n(2)]
     pub input: Json,
-    /// A context handed on from an earlier run (S6).
+    /// A context from an earlier run (S6).
     #[n(3)]
     pub context: Option<Json>,
-    /// What a surface read from the request besides the input, in the notation's own terms.
+    /// Values that a surface read from the request besides the input, in the notation's own terms.
     #[n(4)]
     pub bound: Option<Json>,
 }
@@ -271,7 +272,7 @@ impl Start {
     }
 }
 
-/// Who started an instance.
+/// The cause of a start.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum StartCause {
     /// A caller.
@@ -284,28 +285,28 @@ pub enum StartCause {
         #[n(0)]
         scheduled_at: Timestamp,
     },
-    /// A timer start of the definition.
+    /// A timer trigger of the definition.
     #[n(2)]
     Timer {
-        /// The start's place.
+        /// The element of the trigger.
         #[n(0)]
         element: String,
     },
-    /// A message start of the definition.
+    /// A message trigger of the definition.
     #[n(3)]
     Message {
         /// The message's name.
         #[n(0)]
         name: String,
     },
-    /// A broadcast signal.
+    /// A broadcast.
     #[n(4)]
     Signal {
-        /// The signal's name.
+        /// The name of the broadcast.
         #[n(0)]
         name: String,
     },
-    /// A parent.
+    /// A parent instance.
     #[n(5)]
     Child,
 }

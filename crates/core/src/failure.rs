@@ -1,19 +1,19 @@
-//! The ways in which things go wrong, as data.
+//! Errors, as data.
 
 /// An error as users see it: `{code, message, data?, trace?}`.
 #[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub struct Failure {
-    /// Stable code, chosen by whoever failed.
+    /// The stable code, chosen by the definition or the worker.
     #[n(0)]
     pub code: String,
     /// One sentence for people.
     #[n(1)]
     pub message: String,
-    /// Anything a worker sent along.
+    /// Additional data from the worker.
     #[n(2)]
     pub data: Option<crate::Json>,
     /// Where in a definition it happened: a JSON array of `{function, file, line, column}`,
-    /// innermost first. For notations that have a call stack.
+    /// innermost first. For notations with a call stack.
     #[n(3)]
     pub trace: Option<crate::Json>,
 }
@@ -36,34 +36,34 @@ pub struct Thrown {
     pub variables: Option<crate::Json>,
 }
 
-/// Why an instance ended as failed.
+/// Why an instance failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 #[cbor(index_only)]
 pub enum Termination {
-    /// The definition said so.
+    /// The definition ended it as failed.
     #[n(0)]
     Fail,
     /// The deadline was reached (D2).
     #[n(1)]
     Timeout,
-    /// The engine could not go on: a type error, a bad expression.
+    /// The engine could not continue: a type error, an invalid expression.
     #[n(2)]
     RuntimeError,
 }
 
-/// A turn that could not be computed. It becomes an incident; the events are kept (I10).
+/// A turn that could not be computed. It opens an incident; its events are kept (I10).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Stable code.
     pub code: String,
-    /// What happened, for the person who will look at the incident.
+    /// What happened, for the operator who handles the incident.
     pub message: String,
-    /// Where in the definition, when known.
+    /// The element, if it is known.
     pub element: Option<String>,
 }
 
 impl Fault {
-    /// A fault without a place.
+    /// A fault without an element.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), element: None }
     }

@@ -1,34 +1,34 @@
-//! A definition as a drawing: its places, and the ways between them.
+//! The graph of a definition, for drawing.
 
-/// Nodes and edges. Empty when a notation draws nothing.
+/// Nodes and edges. Empty if a notation has no graph.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Graph {
-    /// Places.
+    /// The elements of the definition.
     pub nodes: Vec<Node>,
-    /// Ways from place to place.
+    /// The edges between the nodes.
     pub edges: Vec<Edge>,
 }
 
-/// A place of a definition.
+/// An element of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The place, as effects and history name it.
+    /// The id of the element, as in effects and history.
     pub id: String,
-    /// What kind of place: `start`, `task`, `timer`, `signal`, `choice`, `end` and so on.
+    /// The kind of the element: `start`, `task`, `timer`, `signal`, `choice`, `end` and so on.
     pub kind: String,
-    /// A name for people.
+    /// The label to display.
     pub label: String,
     /// The line in the source where it begins, from 1.
     pub line: Option<u32>,
 }
 
-/// A way from place to place.
+/// An edge between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
-    /// Where it begins.
+    /// The id of its source node.
     pub from: String,
-    /// Where it ends.
+    /// The id of its target node.
     pub to: String,
-    /// When it is taken.
+    /// Its condition.
     pub label: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! Ids: opaque, time-ordered, not guessable.
 //!
-//! An [`InstanceId`] is 128 bits: the upper 63 below the sign are its *order* (48 bits of
+//! An [`InstanceId`] has 128 bits: the upper 63 below the sign bit are its *order* (48 bits of
 //! milliseconds and 15 bits that make it unique and increasing within a node), the lower 64 are
-//! random. Stores append rows in that order. Everything an instance makes is named by an
-//! [`EffectKey`], which is deterministic: the same turn gives the same names.
+//! random. Stores append rows in this order. Everything that an instance creates is identified by
+//! an [`EffectKey`], which is deterministic: the same turn gives the same keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,12 +26,12 @@ impl InvalidId {
     }
 }
 
-/// Names an instance.
+/// Identifies an instance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceId(u128);
 
 impl InstanceId {
-    /// Joins an order (63 bits) and 64 random bits.
+    /// Combines an order (63 bits) and 64 random bits.
     pub const fn new(order: u64, random: u64) -> Self {
         Self(((order & (u64::MAX >> 1)) as u128) << 64 | random as u128)
     }
@@ -52,39 +52,39 @@ impl InstanceId {
         EffectKey { instance: self, turn_no, ordinal }
     }
 
-    /// The timer that stands for the instance's deadline. No turn has number 0.
+    /// The timer of the instance's deadline. No turn has number 0.
     pub const fn deadline_timer(self) -> TimerId {
         TimerId(self.effect(0, 0))
     }
 }
 
-/// Names an effect: instance, turn and position within the turn. Timers, tasks, subscriptions and
-/// children are known by the key of the effect that made them.
+/// Identifies an effect: instance, turn and ordinal. Timers, tasks, subscriptions and children are
+/// identified by the key of the effect that created them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectKey {
-    /// The instance whose turn made the effect.
+    /// The instance whose turn requested the effect.
     pub instance: InstanceId,
     /// The turn, counted from 1.
     pub turn_no: u64,
-    /// Position in the turn's list of effects, counted from 0.
+    /// The position in the turn's list of effects, from 0.
     pub ordinal: u32,
 }
 
-/// Names a task.
+/// Identifies a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub EffectKey);
 
-/// Names a timer.
+/// Identifies a timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, minicbor::Encode, minicbor::Decode)]
 #[cbor(transparent)]
 pub struct TimerId(#[n(0)] pub EffectKey);
 
-/// Names an incident.
+/// Identifies an incident.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IncidentId(u128);
 
 impl IncidentId {
-    /// Joins an order (63 bits) and 64 random bits, like an instance id.
+    /// Combines an order (63 bits) and 64 random bits, like an instance id.
     pub const fn new(order: u64, random: u64) -> Self {
         Self(InstanceId::new(order, random).0)
     }

@@ -1,9 +1,9 @@
-//! A JSON document as text: what travels between callers, workers and notations.
+//! A JSON document as text: the payloads of callers, workers and notations.
 //!
-//! The kernel never looks inside a payload, so it carries compact text that is cheap to clone, to
+//! The kernel never parses a payload, so payloads are compact text that is cheap to clone, to
 //! measure and to store. A notation parses it into the value model of its language. The text is
-//! checked once, where it enters: what some reader of the engine could not hold unchanged is
-//! refused there.
+//! checked once, where it enters: a document that some reader of the engine could not represent
+//! unchanged is refused there.
 
 mod de;
 mod escape;
@@ -27,9 +27,7 @@ pub use writer::{TextLayout, Writer};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
-/// The text is not JSON, or JSON that cannot be kept unchanged, or not what is wanted.
-///
-/// Boxed, because results are passed around for every token.
+/// The text is not JSON, or is JSON that cannot be kept unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidJson(Box<Invalid>);
 
@@ -130,12 +128,12 @@ impl serde::de::Error for InvalidJson {
 }
 
 impl Json {
-    /// Levels of nesting of any document in the engine. What enters from outside has fewer (see
-    /// `http.max_json_depth`), so that runs can put it into documents of their own.
+    /// The largest nesting of any document in the engine. Documents from outside have a lower limit
+    /// (see `http.max_json_depth`), so that runs can put them into documents of their own.
     pub const MAX_DEPTH: usize = 256;
 
-    /// Checks the text and keeps it as it is: numbers are never rewritten. What the engine could
-    /// not give back unchanged is refused.
+    /// Checks the text and keeps it unchanged: numbers are never rewritten. A document that the
+    /// engine could not return unchanged is refused.
     pub fn parse(text: &str) -> Result<Self, InvalidJson> {
         Self::parse_within(text, Self::MAX_DEPTH)
     }
@@ -159,7 +157,7 @@ impl Json {
         }
     }
 
-    /// A text as a document.
+    /// A string as a document.
     pub fn text(text: &str) -> Self {
         let mut out = String::with_capacity(text.len() + 2);
         escape::write_text(&mut out, text);
@@ -179,7 +177,7 @@ impl Json {
         Self(out.into())
     }
 
-    /// An object of documents by name, in this order. The names are different.
+    /// An object of documents by name, in this order. The names must be different.
     pub fn object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
         let mut out = String::from("{");
         for (name, value) in entries {
@@ -310,7 +308,7 @@ mod tests {
         );
     }
 
-    /// Grammar as `serde_json` has it, which this check stands in for.
+    /// The grammar is that of `serde_json`, which this check replaces.
     #[test]
     fn what_is_json_is_decided_as_elsewhere() {
         let texts = [
@@ -378,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Repairs II, item 21: no reader makes something else of a document that got in.
+    /// Repairs II, item 21: no reader changes a document that was accepted.
     #[test]
     fn what_cannot_be_kept_unchanged_is_refused_by_name() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
@@ -409,7 +407,7 @@ mod tests {
             let error = Json::parse(&text).unwrap_err();
             assert_eq!(error.code(), "unsupported_json", "{error}");
             assert!(error.to_string().contains(reason), "{error}");
-            // As part of a request's body too.
+            // Also as part of a request body.
             assert!(serde_json::from_str::<Json>(&text).is_err());
         }
     }

@@ -1,8 +1,8 @@
-//! The pure vocabulary of Meantime: what everything else is written in.
+//! The types and pure functions that all other crates share.
 //!
 //! Ids, instants and their arithmetic, events, effects, the [`Notation`] contract, diagnostics,
-//! limits and retry maths. Nothing here reads a clock, a random number, a file or a socket (I6);
-//! a test on the dependency graph and the lints keep it so.
+//! limits and retry maths. Nothing here reads a clock, a random number, a file or a socket (I6); a
+//! test of the dependency graph and lints enforce it.
 
 pub mod definition;
 pub mod diagnostic;

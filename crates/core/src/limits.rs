@@ -1,4 +1,4 @@
-//! Every limit of the engine, in one place, with its default (I8).
+//! All limits of the engine, with their defaults (I8).
 //!
 //! Budgets count operations, not milliseconds, so that the same input gives the same result on
 //! every machine.
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Span;
 
-/// The limits. `Limits::default()` is what a fresh installation runs with.
+/// The limits. `Limits::default()` applies to a new installation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -15,7 +15,8 @@ pub struct Limits {
     pub source_bytes: usize,
     /// Operations a notation may use before it must yield. Default 100,000.
     pub ops_per_slice: u64,
-    /// Operations without an outside event before the instance is parked. Default 20,000,000.
+    /// Operations without an event from outside before the instance gets an incident. Default
+    /// 20,000,000.
     pub ops_runaway: u64,
     /// Bytes of the values that one turn of a script or expression may hold. Default 16 MiB.
     pub value_bytes: usize,
@@ -43,44 +44,44 @@ pub struct Limits {
     pub child_depth: u32,
     /// Live instances below one root. Default 100,000.
     pub tree_instances: u64,
-    /// Turns waiting for a commit before starts are refused (at 70 %) and completions (at 95 %).
-    /// Default 100,000.
+    /// Turns waiting for a commit before starts (at 70 %) and other commands (at 95 %) are
+    /// rejected. Default 100,000.
     pub queued_turns: usize,
-    /// The same in bytes of payload. Default 256 MiB.
+    /// The same limit in bytes of payload. Default 256 MiB.
     pub queued_bytes: usize,
-    /// How long starts from outside may wait for their turn before some are refused, in
+    /// How long starts from outside may wait for their turn before some are rejected, in
     /// milliseconds. Default 1.
     pub start_delay_ms: u64,
     /// Bytes of cached instances. Default 24 MiB.
     pub cache_bytes: usize,
     /// Turns in one batch. Default 512.
     pub batch_turns: usize,
-    /// Lease expiries of one task in a row before it becomes an incident. Default 5.
+    /// Lease expiries of one task in a row before it gets an incident. Default 5.
     pub lease_expiries: u32,
-    /// Longest lease a worker may ask for, in milliseconds. Default one hour.
+    /// The longest lease that a worker may request, in milliseconds. Default one hour.
     pub lease_ms: u64,
     /// Tasks handed out by one claim. Default 1,000.
     pub claim_tasks: usize,
     /// How long a message without a time to live is kept. Default one hour.
     pub message_ttl_ms: u64,
-    /// How long a message id is remembered for de-duplication. Default seven days.
+    /// How long a message id is kept for deduplication. Default seven days.
     pub dedup_ms: u64,
-    /// How long the answer to an idempotency key is remembered. Default one day.
+    /// How long the answer to an idempotency key is kept. Default one day.
     pub idempotency_ms: u64,
     /// Newest turns of an instance whose history is kept in full. Default 10,000.
     pub history_turns: usize,
-    /// Rows that housekeeping removes in one transaction, and up to eight times as many when it
-    /// lags behind. Default 500.
+    /// Rows that retention deletes in one transaction, and up to eight times as many when it falls
+    /// behind. Default 500.
     pub purge_rows: usize,
-    /// Shortest interval of a schedule, in milliseconds: those made through the API, timer starts
-    /// of definitions, and cron (S11). Default one second.
+    /// Shortest interval of a schedule, in milliseconds: schedules created through the API, timer
+    /// triggers of definitions, and cron (S11). Default one second.
     pub schedule_interval_ms: i64,
-    /// Shortest interval of a schedule that a journey makes (`schedule:v1`), in milliseconds (S11).
-    /// Default one minute.
+    /// Shortest interval of a schedule that a journey creates (`schedule:v1`), in milliseconds
+    /// (S11). Default one minute.
     pub binding_interval_ms: i64,
     /// Runs that one schedule may start while it catches up. Default 1,000.
     pub catch_up_runs: u64,
-    /// Occurrences that one back-fill may have. Default 100,000.
+    /// Occurrences that one backfill may have. Default 100,000.
     pub backfill_runs: u64,
     /// Deadline of instances whose definition and start name none (D7). Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,21 +134,22 @@ impl Default for Limits {
     }
 }
 
-/// States up to this size cost a commit little more than an empty one: they fit into a page.
+/// A state up to this size fits into a page, so it costs a commit little more than an empty one.
 const SMALL_STATE_BYTES: usize = 4 * 1024;
 
-/// Operations for each byte above that. A hundred thousand operations write some five kilobytes: a
-/// few scripts that compute without end do not fill the disk's queue, in which everybody's commits
-/// wait.
+/// Operations for each byte above that. A hundred thousand operations then write about five
+/// kilobytes, so that a few scripts that compute without end do not fill the queue of the disk, in
+/// which all commits wait.
 const OPS_PER_BYTE: u64 = 20;
 
-/// However large the state is, the end of its instance is looked at after so many operations.
+/// The largest addition to a slice, so that the deadline and cancels of an instance are checked
+/// regularly however large its state is.
 const LARGEST_SLICE_OPS: u64 = 10_000_000;
 
 impl Limits {
-    /// Operations that an instance with a state of so many bytes may use before it must yield. A
-    /// large state is saved less often: otherwise a script that computes without end keeps the
-    /// store busier than the processor.
+    /// Operations that an instance with a state of this size may use before it must yield. A large
+    /// state is saved less often: otherwise a script that computes without end would keep the store
+    /// busier than the processor.
     #[must_use]
     pub fn slice_ops(&self, state_bytes: usize) -> u64 {
         let large = state_bytes.saturating_sub(SMALL_STATE_BYTES) as u64;

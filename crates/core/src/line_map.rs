@@ -1,14 +1,14 @@
-//! From byte offsets of a text to lines and columns, for diagnostics of every language.
+//! Converts byte offsets of a text to lines and columns, for diagnostics of every language.
 
 use crate::Position;
 
-/// Bytes between two checkpoints: what a lookup reads at most.
+/// Bytes between two checkpoints: the most that a lookup reads.
 const CHECKPOINT_INTERVAL: usize = 256;
 
-/// Turns byte offsets into positions. A lookup takes the same time in a text of one long line.
+/// Converts byte offsets to positions. A lookup takes the same time in a text of one long line.
 #[derive(Debug, Clone)]
 pub struct LineMap {
-    /// Offset and position of a character about every [`CHECKPOINT_INTERVAL`] bytes, in order.
+    /// Offset and position of one character about every [`CHECKPOINT_INTERVAL`] bytes, in order.
     checkpoints: Vec<(usize, Position)>,
 }
 
@@ -29,8 +29,8 @@ impl LineMap {
         Self { checkpoints }
     }
 
-    /// Line and column of a byte offset of the text the map was made of, both from 1; columns
-    /// count characters. An offset behind the end of the text has the position of the end.
+    /// Line and column of a byte offset of the text that the map was made from, both from 1;
+    /// columns count characters. An offset after the end of the text has the position of the end.
     #[must_use]
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let number = self.checkpoints.partition_point(|(known, _)| *known <= offset).max(1);

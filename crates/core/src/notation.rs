@@ -1,8 +1,8 @@
 //! The contract between the kernel and a notation: pure, total, deterministic.
 //!
 //! A notation never reads a clock, a random number, a file or a socket. It gets events and `now`,
-//! and returns the next state, what it wants done, and one verdict per event. The kernel commits
-//! all of it together and acts on it afterwards.
+//! and returns the next state, its effects, and one verdict per event. The kernel commits all of it
+//! together and acts on it afterwards.
 
 use crate::{
     Compiled, Definition, Diagnostic, Effect, EffectKey, Event, Execution, Failure, Fault, Graph,
@@ -11,16 +11,18 @@ use crate::{
 
 /// A language that Meantime runs.
 pub trait Notation: Send + Sync {
-    /// Reads a source. Never stops at the first problem; a source may hold several definitions.
+    /// Compiles a source. It reports all problems, not only the first; a source may have several
+    /// definitions.
     fn compile(&self, source: &Source, limits: &Limits) -> Compiled;
 
     /// Problems that depend on the current time, such as a literal date in the past.
     fn lint(&self, definition: &Definition, now: Timestamp) -> Vec<Diagnostic>;
 
-    /// The first turn. Its one verdict may refuse the start.
+    /// Computes the first turn. Its one verdict may refuse the start.
     fn start(&self, definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault>;
 
-    /// Any later turn. Total over (state, events): an event that is not legal here gets a verdict.
+    /// Computes a later turn. Total over (state, events): an event that is not legal here gets a
+    /// verdict.
     fn advance(
         &self,
         definition: &Definition,
@@ -29,47 +31,47 @@ pub trait Notation: Send + Sync {
         cx: &Cx<'_>,
     ) -> Result<Turn, Fault>;
 
-    /// What people may see of an instance. For reads only, never stored.
+    /// The view of an instance for readers; never stored.
     fn inspect(&self, definition: &Definition, state: &State) -> View;
 
-    /// The scopes that variables live in, outermost first. For reads only, never stored.
+    /// The scopes of variables, outermost first. For readers; never stored.
     fn scopes(&self, definition: &Definition, state: &State) -> Vec<ScopeView> {
         let variables = self.inspect(definition, state).variables;
         vec![ScopeView::root(definition.name.clone(), variables)]
     }
 
-    /// Where an instance stands, for incidents that the kernel raises itself; none if the notation
-    /// has no such place.
+    /// The current element of an instance, for incidents that the kernel raises itself; `None` if
+    /// the notation has none.
     fn element(&self, _definition: &Definition, _state: &State) -> Option<String> {
         None
     }
 
-    /// The definition as a drawing; empty when there is nothing to draw.
+    /// The graph of the definition; empty if there is none.
     fn graph(&self, _definition: &Definition) -> Graph {
         Graph::default()
     }
 }
 
-/// What a turn may know besides its events.
+/// The context of a turn, besides its events.
 #[derive(Debug, Clone, Copy)]
 pub struct Cx<'a> {
-    /// The turn's one instant. Later turns never see an earlier one.
+    /// The one instant of the turn. Later turns never see an earlier one.
     pub now: Timestamp,
     /// The number of this turn, from 1.
     pub turn_no: u64,
     /// The instance.
     pub instance: InstanceId,
-    /// The version of its definition, to pin what it starts to itself (S12).
+    /// The version of its definition, so that what it starts can be pinned to the same one (S12).
     pub version: u32,
     /// When its start was accepted.
     pub started_at: Timestamp,
-    /// When it must be over, if ever.
+    /// When it must have ended, if ever.
     pub deadline: Option<Timestamp>,
     /// The instance's business key.
     pub key: Option<&'a str>,
-    /// Error codes that some ancestor catches; `*` is any code.
+    /// Error codes that some ancestor catches; `*` means any code.
     pub catches: &'a [String],
-    /// Limits to stay within.
+    /// The limits that apply.
     pub limits: &'a Limits,
 }
 
@@ -95,11 +97,11 @@ impl Cx<'_> {
 /// The result of one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// What to remember.
+    /// The next state.
     pub state: State,
-    /// What to do; the position is the ordinal of the effect's key.
+    /// The requested effects; the position is the ordinal of the effect's key.
     pub effects: Vec<Effect>,
-    /// Where the instance stands.
+    /// The status of the instance.
     pub status: Status,
     /// One verdict per event, in order; one for a start.
     pub verdicts: Vec<Verdict>,
@@ -107,17 +109,17 @@ pub struct Turn {
     pub ops: u64,
 }
 
-/// What became of one event.
+/// The verdict on one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was used. A submission may carry a projected answer.
+    /// It was used. A submission may have an answer.
     Taken {
         /// The answer for the caller.
         reply: Option<Json>,
     },
-    /// Its waiter is gone. A signal or message returns to its place in the buffer.
+    /// The wait that it was for is gone. A signal or message returns to its channel.
     NotTaken,
-    /// It is not acceptable, and its sender hears why.
+    /// It is not acceptable, and its sender gets the reason.
     Refused {
         /// Stable code.
         code: String,
@@ -127,22 +129,22 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Used, with nothing to answer.
+    /// Used, without an answer.
     pub const fn taken() -> Self {
         Self::Taken { reply: None }
     }
 }
 
-/// Where an instance stands after a turn.
+/// The status of an instance after a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// It waits for something.
     Running,
-    /// It has more to do and gives way to others first.
+    /// It has more to do and lets other instances run first.
     Yield,
-    /// Its outcome is fixed; it only waits for its children to end. Its deadline is gone.
+    /// Its outcome is fixed; it only waits for its children to end. It has no deadline any more.
     Closing(Outcome),
-    /// It is over.
+    /// It has ended.
     Ended(Outcome),
 }
 
@@ -171,17 +173,17 @@ impl Outcome {
 /// How an instance ends.
 #[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub enum Outcome {
-    /// With an output.
+    /// It completed, with an output.
     #[n(0)]
     Completed {
-        /// What it returns.
+        /// The output.
         #[n(0)]
         output: Json,
         /// Its final variables.
         #[n(1)]
         context: Json,
     },
-    /// As failed.
+    /// It failed.
     #[n(1)]
     Failed {
         /// The error.
@@ -194,10 +196,10 @@ pub enum Outcome {
         #[n(2)]
         context: Json,
     },
-    /// By request.
+    /// It was cancelled.
     #[n(2)]
     Cancelled {
-        /// Why.
+        /// The reason.
         #[n(0)]
         reason: String,
         /// Its final variables.
@@ -206,7 +208,7 @@ pub enum Outcome {
     },
 }
 
-/// What people may see of an instance.
+/// The view of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct View {
     /// The root variables, a JSON object.
@@ -218,11 +220,11 @@ pub struct View {
 /// A scope of variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeView {
-    /// Its name among the scopes of the instance, for as long as it lives.
+    /// Its id among the scopes of the instance, valid as long as the scope exists.
     pub id: String,
-    /// The scope around it; none for the root.
+    /// The enclosing scope; `None` for the root.
     pub parent: Option<String>,
-    /// Where in the definition.
+    /// The element.
     pub element: String,
     /// Its own variables, a JSON object.
     pub variables: Json,
@@ -238,35 +240,35 @@ impl ScopeView {
     }
 }
 
-/// The answer to a correction of a scope that is not there.
+/// The verdict on a correction of a scope that does not exist.
 pub fn unknown_scope(id: &str) -> Verdict {
     let problem = Json::of(&format!("there is no scope {id:?} now")).unwrap_or_default();
     Verdict::Refused { code: "unknown_scope".to_owned(), problem }
 }
 
-/// One thing an instance waits for.
+/// One wait of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What kind of thing.
+    /// The kind of wait.
     pub kind: WaitingKind,
-    /// The effect that waits; of a step its timeout, if it has one.
+    /// The effect that waits; for a step its timeout, if it has one.
     pub key: Option<EffectKey>,
     /// Task type, signal or message name, step id, or definition name.
     pub name: String,
-    /// Where in the definition.
+    /// The element.
     pub element: String,
-    /// Since when.
+    /// Since when it waits.
     pub since: Timestamp,
 }
 
-/// What kind of thing an instance waits for.
+/// The kind of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitingKind {
-    /// A worker or the engine.
+    /// A task of a worker or of the engine.
     Task,
-    /// A person.
+    /// A user task.
     UserTask,
-    /// Time.
+    /// A timer.
     Timer,
     /// A signal.
     Signal,

@@ -1,9 +1,9 @@
 //! Points in a long computation at which its thread may pause.
 //!
-//! Whoever counts operations passes such a point about every thousand of them. What happens there
-//! is up to the thread: the kernel lets threads that compute slow turns sleep for a moment now and
-//! then, so that what the operating system has to do on their core does not wait for them. Most
-//! threads do nothing. It cannot change what is computed: a pause sees and gives nothing.
+//! Code that counts operations passes such a point about every thousand of them. What happens there
+//! depends on the thread: the kernel lets threads that compute slow turns sleep briefly from time
+//! to time, so that work of the operating system on their core does not wait for them. Most threads
+//! do nothing. A pause has no inputs and outputs, so it cannot change what is computed.
 
 use std::cell::Cell;
 
@@ -14,12 +14,12 @@ thread_local! {
     static PAUSE: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Says what this thread does at its pause points.
+/// Sets what this thread does at its pause points.
 pub fn install(pause: fn()) {
     PAUSE.set(Some(pause));
 }
 
-/// Operations were counted: `before` and `after` are the old and the new count, up or down.
+/// Passes a point if the count of operations, which went from `before` to `after`, crossed one.
 #[inline]
 pub fn pass(before: u64, after: u64) {
     if before ^ after >= INTERVAL {
@@ -27,7 +27,7 @@ pub fn pass(before: u64, after: u64) {
     }
 }
 
-/// For work that is not counted in operations: a row was read, an item was made.
+/// A pause point for work that is not counted in operations, such as reading a row.
 #[cold]
 pub fn here() {
     if let Some(pause) = PAUSE.get() {

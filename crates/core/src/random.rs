@@ -1,8 +1,8 @@
 //! Deterministic pseudo-random numbers: the one mixing function behind every seed.
 //!
-//! Simulation, fuzzing, retry jitter and the random functions of the languages draw from here, so
-//! that a seed gives the same numbers on every machine and in every release. Nothing here is fit
-//! for secrets; real entropy comes from the kernel's random source.
+//! Simulation, fuzzing, retry jitter and the random functions of the languages use it, so that a
+//! seed gives the same numbers on every machine and in every release. It is not suitable for
+//! secrets; real entropy comes from the kernel's random source.
 
 use crate::InstanceId;
 
@@ -14,7 +14,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Starts at a seed.
+    /// Starts with a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -25,7 +25,7 @@ impl SplitMix64 {
         mix64(self.0)
     }
 
-    /// What the draw with this number gives, counted from 1, for callers that keep a counter.
+    /// The value of the draw with this number, counted from 1, for callers that keep a counter.
     pub const fn nth(seed: u64, draw: u64) -> u64 {
         mix64(seed.wrapping_add(draw.wrapping_mul(STEP)))
     }
@@ -38,8 +38,8 @@ const fn mix64(bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// A seed that belongs to a point in the life of an instance, such as a turn and a draw in it.
-/// The order of the parts matters.
+/// A seed for a point in the life of an instance, such as a turn and a draw in it. The order of the
+/// parts matters.
 pub fn instance_seed(instance: InstanceId, parts: &[u64]) -> u64 {
     let mut seed = instance.random() ^ instance.order().rotate_left(32);
     for part in parts {
@@ -53,7 +53,8 @@ pub fn instance_seed(instance: InstanceId, parts: &[u64]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Seeds in bug reports, and jitter in stored timers, rely on these values: they never change.
+    /// Seeds in bug reports, and jitter in stored timers, depend on these values: they never
+    /// change.
     #[test]
     fn values_never_change() {
         let mut random = SplitMix64::new(0);

@@ -1,33 +1,33 @@
-//! How long what is over is kept: a policy, nothing else.
+//! The retention policy: how long ended instances and other finished data are kept.
 //!
-//! Periods count from the end of an instance, by definition name and outcome. Messages, message
-//! ids and remembered answers carry their own expiry from the start, set by
-//! [`Limits`](crate::Limits). Nothing here deletes anything; a store asks this policy.
+//! Periods count from the end of an instance, by definition name and outcome. Messages, message ids
+//! and stored answers have their own expiry from the beginning, set by [`Limits`](crate::Limits).
+//! Nothing here deletes anything; a store applies this policy.
 
 use std::collections::BTreeMap;
 
 use crate::time::{Span, TimeError, Timestamp, Zone};
 
-/// How long something is kept after it is over.
+/// How long something is kept after its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// For so many milliseconds. A fixed length keeps order: what was over first may go first.
+    /// For this many milliseconds. A fixed length keeps the order: what ended first expires first.
     For(i64),
     /// For ever.
     Forever,
 }
 
-/// From here a month has 31 days, three have 92 and a year has 366: a period that is read from text
-/// is never shorter than the calendar would make it.
+/// From this instant a month has 31 days, three have 92 and a year has 366: a period that is parsed
+/// from text is never shorter than the calendar would make it.
 const LONG_MONTHS: Timestamp = Timestamp::from_millis(1_814_400_000_000);
 
 impl Keep {
-    /// So many milliseconds.
+    /// A period in milliseconds.
     pub const fn millis(millis: i64) -> Self {
         Self::For(millis)
     }
 
-    /// So many days of 24 hours.
+    /// A period in days of 24 hours.
     pub const fn days(days: i64) -> Self {
         Self::For(days.saturating_mul(86_400_000))
     }
@@ -41,18 +41,18 @@ impl Keep {
         Ok(Self::For(end.saturating_since(LONG_MONTHS)))
     }
 
-    /// The instant from which it may go; none is never.
+    /// The instant from which it may be deleted; `None` means never.
     pub fn until(&self, over_at: Timestamp) -> Option<Timestamp> {
         // A sum beyond the range of instants is never reached.
         over_at.checked_add_millis(self.as_millis()?)
     }
 
-    /// The latest instant such that what was over by then may go now; none is never.
+    /// The latest end such that it may be deleted now; `None` means never.
     pub fn over_before(&self, now: Timestamp) -> Option<Timestamp> {
         now.checked_add_millis(self.as_millis()?.checked_neg()?)
     }
 
-    /// The length of the period; none is for ever.
+    /// The length of the period; `None` means for ever.
     pub const fn as_millis(&self) -> Option<i64> {
         match self {
             Self::For(millis) => Some(*millis),
@@ -61,21 +61,21 @@ impl Keep {
     }
 }
 
-/// How an instance ended.
+/// The outcome of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// With an output.
+    /// It completed.
     Completed,
-    /// With an error.
+    /// It failed.
     Failed,
-    /// By request.
+    /// It was cancelled.
     Cancelled,
 }
 
 /// Periods of one definition that differ from the general ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Periods {
-    /// Of completed instances; none is the general period.
+    /// Of completed instances; `None` means the general period.
     pub completed: Option<Keep>,
     /// Of failed ones.
     pub failed: Option<Keep>,
@@ -83,7 +83,7 @@ pub struct Periods {
     pub cancelled: Option<Keep>,
 }
 
-/// How long what is over is kept. The default is 30 days for instances and occurrences, seven for
+/// How long finished data is kept. The default is 30 days for instances and occurrences, seven for
 /// the outcomes of detached tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
@@ -93,11 +93,11 @@ pub struct Retention {
     pub failed: Keep,
     /// Of cancelled instances.
     pub cancelled: Keep,
-    /// Of definitions with periods of their own, by name.
+    /// Of definitions with their own periods, by name.
     pub definitions: BTreeMap<String, Periods>,
-    /// Outcomes of detached tasks; never longer than their instance is kept.
+    /// Outcomes of detached tasks; never kept longer than their instance.
     pub detached_tasks: Keep,
-    /// What became of the occurrences of schedules, from when it was decided.
+    /// Outcomes of occurrences, from when they were decided.
     pub occurrences: Keep,
 }
 
@@ -116,7 +116,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Nothing is ever removed.
+    /// Nothing is ever deleted.
     pub fn forever() -> Self {
         let forever = Keep::Forever;
         Self {
@@ -144,15 +144,15 @@ impl Retention {
         }
     }
 
-    /// The shortest period of the definition, however its instances end, in milliseconds; none is
-    /// for ever.
+    /// The shortest period of the definition over all outcomes, in milliseconds; `None` means for
+    /// ever.
     pub fn shortest_of(&self, definition: &str) -> Option<i64> {
         let endings = [Ending::Completed, Ending::Failed, Ending::Cancelled];
         let periods = endings.into_iter().map(|ending| self.keep(definition, ending));
         periods.filter_map(|keep| keep.as_millis()).min()
     }
 
-    /// The shortest period of any instance, in milliseconds; none is for ever.
+    /// The shortest period of any instance, in milliseconds; `None` means for ever.
     pub fn shortest(&self) -> Option<i64> {
         let own = self.definitions.values();
         let own = own.flat_map(|it| [it.completed, it.failed, it.cancelled]).flatten();

@@ -6,7 +6,7 @@
 use crate::EffectKey;
 use crate::random::instance_seed;
 
-/// How a task is tried again.
+/// The retry policy of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub struct RetryPolicy {
     /// Total number of attempts, at least 1.
@@ -38,8 +38,8 @@ impl RetryPolicy {
         Self { max_attempts: 1, base_ms: 0, max_ms: 0, exponential: false, jitter: false }
     }
 
-    /// Milliseconds to wait after attempt number `attempt` (counted from 1) failed, or nothing
-    /// when it was the last one.
+    /// Milliseconds to wait after attempt number `attempt` (counted from 1) failed, or `None` if it
+    /// was the last one.
     pub fn delay_ms(&self, key: EffectKey, attempt: u32) -> Option<u64> {
         if attempt >= self.max_attempts {
             return None;

@@ -1,8 +1,9 @@
-//! What a schedule is: when it starts which definition, how often, and what it hands on.
+//! The specification of a schedule: when it starts which definition, how often, and with what
+//! input.
 //!
-//! One entity serves journey bindings, timer starts of definitions, and plain cron or interval
-//! schedules. The rule is the pure series of instants; everything else says what to do when
-//! reality and the series disagree.
+//! It serves journey bindings, timer triggers of definitions, and plain cron or interval schedules.
+//! The rule is the pure series of instants; the other fields say what to do when an occurrence
+//! cannot run at its time.
 
 mod change;
 
@@ -17,10 +18,10 @@ use crate::{Json, Limits, Timestamp};
 /// The name of the built-in definition whose instances are schedules.
 pub const SCHEDULE_DEFINITION: &str = "meantime.schedule";
 
-/// Why a schedule cannot be made: the prefix of all such codes.
+/// The prefix of all codes with which a schedule is rejected.
 pub const SCHEDULE_CONFLICT: &str = "SCHEDULE_";
 
-/// A schedule to make.
+/// The specification of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScheduleSpec {
@@ -30,60 +31,61 @@ pub struct ScheduleSpec {
     /// The pinned version (S12).
     #[n(1)]
     pub version: u32,
-    /// Where runs begin, when not at the definition's own start.
+    /// The element where runs begin, if not at the definition's own start.
     #[n(2)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// Whom it is for: part of a binding's identity (S7).
+    /// The subject: part of a binding's identity (S7).
     #[n(3)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The author's own version text of the definition; identifies a binding better than the
-    /// number, which changes with every correction of the text.
+    /// The author's own version text of the definition. It identifies a binding better than the
+    /// version number, which changes with every correction of the text.
     #[n(4)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When.
+    /// When it starts runs.
     #[n(5)]
     pub rule: Rule,
-    /// How many runs, finished ones counted (S5).
+    /// The largest number of runs, including finished ones (S5).
     #[n(6)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
-    /// What to do when an occurrence comes and the run before is still going (S3).
+    /// What to do if the previous run has not ended when an occurrence is due (S3).
     #[n(7)]
     #[serde(default)]
     pub overlap: Overlap,
-    /// What to do with occurrences that nobody was there for (S4).
+    /// What to do with occurrences that were missed during downtime (S4).
     #[n(8)]
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// What a run gets.
+    /// The input of a run.
     #[n(9)]
     #[serde(default)]
     pub input: ScheduleInput,
-    /// Whether somebody said when it begins. If not, it begins when it is made, and making it
-    /// again with the same interval does not begin it anew (S8).
+    /// Whether its start was given. If not, it begins when it is created, and creating it again
+    /// with the same interval does not restart it (S8).
     #[n(10)]
     #[cbor(default)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anchored: bool,
-    /// Whether a run made it for later runs of its kind (`schedule:v1`): those may not be as
-    /// frequent as other schedules (S11).
+    /// Whether a run created it for later runs of its kind (`schedule:v1`): such schedules have a
+    /// longer minimum interval (S11).
     #[n(11)]
     #[cbor(default)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_binding: bool,
 }
 
-/// What a run of a schedule gets.
+/// The input of the runs of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 pub enum ScheduleInput {
-    /// The same input every time.
+    /// The same input for every run.
     #[n(0)]
     Input(#[n(0)] Json),
-    /// A context: first this one, then what the run before ended with (S6). Never overlaps.
+    /// A context: this one for the first run, then the final context of the previous run (S6). Such
+    /// runs never overlap.
     #[n(1)]
     Context(#[n(0)] Json),
 }
@@ -94,7 +96,7 @@ impl Default for ScheduleInput {
     }
 }
 
-/// What to do when an occurrence comes and the run before is still going.
+/// What to do if the previous run has not ended when an occurrence is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 #[cbor(index_only)]
@@ -103,18 +105,18 @@ pub enum Overlap {
     #[n(0)]
     #[default]
     Skip,
-    /// One run waits for the end of the one before.
+    /// One run waits for the end of the previous one.
     #[n(1)]
     QueueOne,
     /// Both run.
     #[n(2)]
     Allow,
-    /// The run before is cancelled.
+    /// The previous run is cancelled.
     #[n(3)]
     CancelPrevious,
 }
 
-/// What to do with occurrences that passed while nobody was there.
+/// What to do with occurrences that were missed during downtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 #[cbor(index_only)]
@@ -123,28 +125,28 @@ pub enum CatchUp {
     #[n(0)]
     #[default]
     Coalesce,
-    /// None of them.
+    /// No run for them.
     #[n(1)]
     Skip,
-    /// Every one, a bounded number.
+    /// A run for each of them, up to a limit.
     #[n(2)]
     All,
 }
 
-/// What to do when a binding of the same identity is active (S7).
+/// What to do if a binding with the same identity is active (S7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnExisting {
     /// Answer with the conflict `SCHEDULE_EXISTS`; nothing changes.
     Fail,
     /// Replace its rule, limit and context; the count of runs stays.
     Upsert,
-    /// Make another one.
+    /// Create another one.
     AddAnother,
 }
 
 impl ScheduleSpec {
-    /// The identity of a binding: definition, version, subject and start. No subject equals none.
-    /// The version is the author's own where there is one.
+    /// The identity of a binding: definition, version, subject and start. Two missing subjects are
+    /// equal. The version is the author's own, if there is one.
     pub fn identity(&self) -> String {
         let subject = self.subject.as_ref().map_or_else(String::new, |it| format!("={it}"));
         let start = self.start.as_deref().unwrap_or_default();
@@ -153,7 +155,7 @@ impl ScheduleSpec {
         format!("{}:{version}:{start}:{subject}", self.definition)
     }
 
-    /// What is wrong with it, in words (S11).
+    /// The problem of the specification, as text (S11).
     pub fn problem(&self, limits: &Limits) -> Option<String> {
         let least =
             if self.is_binding { limits.binding_interval_ms } else { limits.schedule_interval_ms };
@@ -167,16 +169,16 @@ impl ScheduleSpec {
         never.then(|| "the rule has no occurrence".to_owned())
     }
 
-    /// Whether runs hand their context on, and so never overlap.
+    /// Whether runs pass their context on, and so never overlap.
     pub const fn evolves(&self) -> bool {
         matches!(self.input, ScheduleInput::Context(_))
     }
 }
 
-/// When a definition starts by itself; made absolute when it is deployed (B8).
+/// The recurrence of a timer trigger; made absolute when it is deployed (B8).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub enum Recurrence {
-    /// Once, so long after the deployment.
+    /// Once, this long after the deployment.
     #[n(0)]
     After(#[n(0)] String, #[n(1)] String),
     /// Once, at an instant.
@@ -191,8 +193,8 @@ pub enum Recurrence {
 }
 
 impl Recurrence {
-    /// The rule, armed at an instant, and how often it fires: `Rn` counts fires, not positions of
-    /// the grid, so the series goes on until n have fired (B2).
+    /// The rule, armed at an instant, and how often it fires: `Rn` counts firings, not positions of
+    /// the grid, so the series continues until n have fired (B2).
     pub fn armed(&self, now: Timestamp) -> Result<(Rule, Option<u64>), TimeError> {
         Ok(match self {
             Self::After(span, zone) => {
@@ -205,8 +207,8 @@ impl Recurrence {
         })
     }
 
-    /// What is wrong with it as the start of a definition, in words: too frequent for the limit
-    /// of schedules (S11). To be said at the deploy, since nobody hears of it later.
+    /// The problem of the recurrence as a trigger, as text: too frequent for the limit of schedules
+    /// (S11). It must be reported at the deployment, because nothing reports it later.
     pub fn problem(&self, limits: &Limits) -> Option<String> {
         let (rule, _) = self.armed(Timestamp::default()).ok()?;
         rule.too_frequent(limits.schedule_interval_ms)

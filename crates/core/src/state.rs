@@ -1,16 +1,16 @@
-//! What a notation remembers between turns: bytes plus a format number, opaque to the kernel.
+//! The state of a notation between turns: bytes plus a format number, opaque to the kernel.
 
 use std::sync::Arc;
 
-/// Saved positions and data of one instance, never a copy of its definition.
+/// Positions and data of one instance, never a copy of its definition.
 ///
-/// Positions are stable node ids of the source. Every released `format` keeps golden files, so a
-/// newer release can always read what an older one saved.
+/// Positions are stable ids of elements of the source. Every released `format` has golden files, so
+/// that a newer release can always read the states of an older one.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct State {
-    /// Which layout of this notation the bytes have.
+    /// The layout of the bytes, defined by the notation.
     pub format: u16,
-    /// The saved form itself.
+    /// The saved bytes.
     pub bytes: Arc<[u8]>,
 }
 

@@ -1,7 +1,7 @@
 //! Properties of the time maths, for any input.
 //!
-//! The cron reference below shares nothing with the engine: it takes another crate's word for which
-//! civil minutes match, and walks over every minute to apply S13 as it is written.
+//! The cron reference below shares no code with the engine: another crate decides which civil
+//! minutes match, and the reference walks over every minute and applies S13 literally.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -30,7 +30,7 @@ const ZONES: [&str; 10] = [
     "Antarctica/Troll",
 ];
 
-/// `PROPTEST_CASES` asks for more than the 256 of a normal run; 20,000 take about 20 seconds.
+/// `PROPTEST_CASES` sets more than the 256 cases of a normal run; 20,000 take about 20 seconds.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -114,7 +114,7 @@ proptest! {
             prop_assert_eq!((first, end), (wanted.first().copied(), wanted.last().copied()));
             let numbers = wanted.last().map_or(0, |last| last.number + 1 - wanted[0].number);
             prop_assert_eq!(count, numbers);
-            // The earliest few of them, by number.
+            // The earliest ones, by number.
             let few = (skip as u64).min(count);
             let (_, _, end) = skipped_at_most(&rule, after, last.at, few);
             let below = |next: &&Occurrence| next.number < wanted[0].number + few;
@@ -143,7 +143,8 @@ proptest! {
         let found = occurrences(&rule, start).map(|next| next.at).take_while(|at| *at <= end);
         let found: Vec<_> = found.collect();
         prop_assert_eq!(&found, &wanted, "{} in {} from {}", text, name, start);
-        // Entering anywhere, also within a second pass, finds the same one under the same number.
+        // A search that starts anywhere, also within a second pass, finds the same occurrence with
+        // the same number.
         for minutes in (0..72 * 60).step_by(7) {
             let after = start.saturating_add_millis(minutes * 60_000);
             let number = wanted.partition_point(|at| *at <= after);
@@ -166,7 +167,7 @@ proptest! {
     }
 }
 
-/// Occurrences after `start` and up to `end`, by S13 to the letter.
+/// Occurrences after `start` and up to `end`, by the literal text of S13.
 fn reference(text: &str, zone: &str, start: Timestamp, end: Timestamp) -> Vec<Timestamp> {
     let elapsed = text.split(' ').nth(1).unwrap().contains(['*', '/']);
     let zone = jiff::tz::TimeZoneDatabase::bundled().get(zone).unwrap();
@@ -176,7 +177,7 @@ fn reference(text: &str, zone: &str, start: Timestamp, end: Timestamp) -> Vec<Ti
         cron.is_time_matching(&shown).unwrap()
     };
     let minute = |at: Timestamp| at.as_millis().div_euclid(60_000);
-    // Wide enough that every civil minute near the edges is seen on its first pass.
+    // Wide enough to include the first pass of every civil minute near the edges.
     let walk: Vec<(i64, DateTime)> = (minute(start) - 2880..=minute(end) + 2880)
         .map(|minute| {
             (minute, zone.to_datetime(jiff::Timestamp::from_second(minute * 60).unwrap()))
@@ -186,7 +187,7 @@ fn reference(text: &str, zone: &str, start: Timestamp, end: Timestamp) -> Vec<Ti
     if elapsed {
         found.extend(walk.iter().filter(|(_, shown)| matches(*shown)).map(|(minute, _)| *minute));
     } else {
-        // Every civil minute that comes up fires when a clock first shows it or a later one.
+        // Every matching civil minute fires when the clock first shows it or a later one.
         let mut next = walk[0].1;
         for (minute, shown) in &walk {
             while next <= *shown {
@@ -232,7 +233,7 @@ fn recent() -> impl Strategy<Value = Timestamp> {
 
 /// A zone, and an instant up to two days before it changes its offset.
 fn any_change() -> impl Strategy<Value = (&'static str, Timestamp)> {
-    // Before 1973 some offsets have seconds, which a walk over minutes cannot see.
+    // Before 1973 some offsets have seconds, which a walk over minutes would miss.
     (select(&ZONES[..]), 1973_i16..2060, 0_usize..4, 0_i64..2880).prop_map(
         |(name, year, nth, minutes)| {
             let zone = jiff::tz::TimeZoneDatabase::bundled().get(name).unwrap();
@@ -277,7 +278,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
     prop_oneof![3 => every, 3 => cron, 1 => any_instant().prop_map(Rule::once)]
 }
 
-/// Five fields; some never match and are then left out.
+/// Five fields; those that never match are skipped.
 fn any_cron() -> impl Strategy<Value = String> {
     let any = || Just("*".to_owned());
     let fixed = |text: &str| Just(text.to_owned());

@@ -1,4 +1,4 @@
-//! The time maths against vectors made by an independent program.
+//! The time maths compared with vectors of an independent program.
 //!
 //! `vectors/generate.py` computes them by brute force from the written rules, with another zone
 //! implementation; its header says how to run it. A failure names the case.
@@ -59,7 +59,7 @@ fn check_cron(text: &str, at_least: usize) {
     }
 }
 
-/// The whole series from `start` to `end`, and every way to look into it from the middle.
+/// The whole series from `start` to `end`, and lookups that start in its middle.
 fn check_series(name: &str, rule: &Rule, start: Timestamp, end: Timestamp, wanted: &[Timestamp]) {
     let before = start.saturating_add_millis(-1);
     let found: Vec<_> = occurrences(rule, before).take_while(|next| next.at < end).collect();

@@ -1,6 +1,6 @@
-//! How long mappers take: `cargo bench -p meantime-dataweave --bench dataweave`.
+//! Measures mappers: `cargo bench -p meantime-dataweave --bench dataweave`.
 //!
-//! Figures are for people and depend on the machine; nothing is asserted.
+//! The figures depend on the machine; nothing is asserted.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock; the crate does not")]
 
@@ -70,7 +70,7 @@ fn main() {
     println!("{:<10} {:>12} {read:>12.2?}", "read JSON", "");
 }
 
-/// The best of several rounds, per run.
+/// The duration of one run: the best of several rounds.
 fn time(runs: u32, mut run: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..5 {

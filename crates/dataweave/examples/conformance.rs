@@ -1,11 +1,12 @@
-//! Runs the cases of a corpus and prints how many give the official engine's output.
+//! Runs the cases of a corpus and prints how many give the output of the official engine.
 //!
 //! `cargo run --example conformance -- dataweave FILE [--failures]`; `cargo xtask conformance` is
 //! the same with a default path. A corpus is a JSON document with `cases`, each with a `name`, a
 //! `script`, `inputs` by name with `content` and `mime`, and the expected text in
 //! `oracle.output`.
-//! A file of probes, which is not JSON, has lines `expression => JSON` or `expression => ERR
-//! reason`; there an expression that we accept as an extra, with a warning, may have a value.
+//! A file that is not JSON has one case per line, `expression => JSON` or `expression => ERR
+//! reason`. An expression that we accept as an extension, with a warning, may have a value where
+//! the official engine has an error.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 #![expect(clippy::disallowed_methods, reason = "the command reads a file; the crate does not")]
 
@@ -199,7 +200,8 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// `dw-strings-functions-first#1` is of Strings; pages without functions are of the language.
+/// `dw-strings-functions-first#1` belongs to Strings; pages without functions belong to the
+/// language.
 fn module_of(name: &str) -> String {
     let page = name.split('#').next().unwrap_or(name);
     match page.strip_prefix("dw-").and_then(|rest| rest.split_once("-functions-")) {

@@ -1,4 +1,4 @@
-//! Arithmetic of dates, times and periods, and their parts.
+//! Arithmetic with dates, times and periods, and their parts.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
@@ -11,7 +11,8 @@ use super::eval::{Fault, Result};
 
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 
-/// `value + period`, or minus for a negative sign. None if the value has no calendar.
+/// `value + period`, or `value - period` if the sign is negative. None if the value has no
+/// calendar.
 pub(super) fn add(value: &Value, period: Period, sign: i64) -> Result<Option<Value>> {
     let period = if sign < 0 { period.negated().ok_or_else(out_of_range)? } else { period };
     let sum = match value {
@@ -48,7 +49,7 @@ fn calendar_span(years: i32, months: i32, days: i32) -> Result<Span> {
 fn add_to_date(date: Date, period: Period) -> Result<Date> {
     match period {
         Period::Calendar { years, months, days } => {
-            // Years and months first, cut to the end of the month, then days.
+            // Years and months first, limited to the last day of the month, then days.
             let moved = date.checked_add(calendar_span(years, months, 0)?);
             let moved = moved.and_then(|date| date.checked_add(Span::new().try_days(days)?));
             moved.map_err(|_| out_of_range())
@@ -87,7 +88,7 @@ fn add_to_zoned(zoned: &Zoned, period: Period) -> Result<Zoned> {
     }
 }
 
-/// Goes around midnight.
+/// Wraps around at midnight.
 fn add_to_time(time: Time, period: Period) -> Result<Time> {
     match period.to_nanos() {
         Some(nanos) => {
@@ -113,8 +114,8 @@ pub(super) fn is_temporal(value: &Value) -> bool {
     )
 }
 
-/// The exact duration from the right value to the left one. Both are made into what they have in
-/// common: days, times of day, or instants.
+/// The exact duration from the right value to the left one. Both are converted to a common kind:
+/// days, times of day, or instants.
 pub(super) fn between(left: &Value, right: &Value) -> Option<Period> {
     let both_text = left.kind() == Kind::String && right.kind() == Kind::String;
     if !is_temporal(left) && !is_temporal(right) && !both_text {
@@ -137,7 +138,7 @@ pub(super) fn between(left: &Value, right: &Value) -> Option<Period> {
     Period::from_nanos(common.iter().find_map(difference)?)
 }
 
-/// Nanoseconds on the time line or since midnight; without a zone it is UTC.
+/// Nanoseconds since the epoch or since midnight; a value without a zone is in UTC.
 pub(super) fn instant(value: &Value) -> Option<i128> {
     match value {
         Value::Date(date) => instant(&Value::LocalDateTime(date.at(0, 0, 0, 0))),
@@ -152,7 +153,7 @@ pub(super) fn instant(value: &Value) -> Option<i128> {
     }
 }
 
-/// `++` on dates, times and zones. None if the values are others.
+/// `++` on dates, times and zones. None for other values.
 pub(super) fn join(left: &Value, right: &Value) -> Result<Option<Value>> {
     let zoned = |local: DateTime, zone: &TimeZone| match at_zone(local, zone) {
         Some(zoned) => Ok(Some(Value::date_time(zoned))),

@@ -1,4 +1,4 @@
-//! Problems of a script: what, where, how to repair it.
+//! Problems of a script: message, position, help.
 
 use meantime_core::{Diagnostic, LineMap, Severity};
 
@@ -34,7 +34,7 @@ impl Code {
     }
 }
 
-/// A problem before its position is turned into lines and columns.
+/// A problem before its offset is converted to line and column.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) code: Code,

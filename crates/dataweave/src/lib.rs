@@ -1,10 +1,10 @@
 //! DataWeave: the expression language of journeys.
 //!
 //! A [`Script`] is compiled once and evaluated any number of times. The language is that of the
-//! official engine; where we differ on purpose is written down in `docs/reference/dataweave.md`.
+//! official engine; intended differences are listed in `docs/reference/dataweave.md`.
 //!
 //! Nothing here reads a clock, a random number, a file or a socket (I6). Every evaluation counts
-//! its operations and its memory, so that the same input has the same result on every machine.
+//! its operations and its memory, and the same input gives the same result on every machine.
 //!
 //! ```
 //! use meantime_core::Timestamp;

@@ -1,4 +1,4 @@
-//! What leaves an evaluation: values with their formats applied, without functions.
+//! The output of an evaluation: values with their formats applied, without functions.
 
 use meantime_value::{Kind, Object, Value};
 
@@ -7,14 +7,14 @@ use super::eval::{Eval, Fault, Result};
 use super::types::Type;
 
 impl Eval<'_> {
-    /// The value as others may see it, paid for: all of it is visited, shared parts every time.
+    /// The value as output; charged, because all of it is visited, shared parts every time.
     pub(crate) fn finished(&mut self, value: &Value) -> Result {
         self.charge_visit(value)?;
         finished(value)
     }
 }
 
-/// The value as others may see it. Dates with a format become text, types become their names.
+/// The value as output. Dates with a format become text, types become their names.
 fn finished(value: &Value) -> Result {
     Ok(match value {
         Value::Array(items) if items.iter().any(needs_finishing) => {
@@ -47,7 +47,7 @@ fn finished(value: &Value) -> Result {
     })
 }
 
-/// Whether there is anything to do; most values are returned as they are.
+/// Whether anything must be changed; most values are returned unchanged.
 fn needs_finishing(value: &Value) -> bool {
     match value {
         Value::Annotated(_) | Value::Foreign(_) => true,

@@ -1,4 +1,4 @@
-//! The interface: compile a script once, evaluate it any number of times.
+//! The API: compile a script once, evaluate it any number of times.
 
 use jiff::tz::TimeZone;
 use meantime_core::{Diagnostic, LineMap, Position, Timestamp};
@@ -9,7 +9,7 @@ use super::compile::{Compiled, compile};
 use super::eval::{Budget, Eval, EvalInputs, Fault, FaultCode};
 use super::program::Code;
 
-/// Bytes of a source.
+/// The size of a source, in bytes.
 const MAX_SOURCE_BYTES: usize = 256 * 1024;
 
 /// A compiled script.
@@ -18,7 +18,7 @@ pub struct Script {
     code: Code,
 }
 
-/// A script, if it has no errors, and everything that was found.
+/// A script if it has no errors, and all diagnostics.
 #[derive(Debug)]
 pub struct Compilation {
     /// The script.
@@ -27,16 +27,16 @@ pub struct Compilation {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What one evaluation may use. The defaults are generous for mappers of workflows.
+/// The limits of one evaluation. The defaults are generous for mappers of workflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvalLimits {
     /// Operations. Default 10,000,000.
     pub ops: u64,
-    /// Bytes of texts, arrays and objects that are made, in total. Default 256 MiB.
+    /// Bytes of all texts, arrays and objects that are created. Default 256 MiB.
     pub bytes: u64,
     /// Bytes of one text. Default 16 MiB.
     pub text_bytes: usize,
-    /// Calls inside each other. Default 256.
+    /// Nesting depth of calls. Default 256.
     pub calls: u32,
     /// Bytes of the result as JSON. Default 1 MiB.
     pub output_bytes: usize,
@@ -57,22 +57,22 @@ impl Default for EvalLimits {
 /// The inputs of an evaluation: the same inputs give the same result.
 #[derive(Debug, Clone, Copy)]
 pub struct EvalContext {
-    /// What `now()` is, in UTC.
+    /// The value of `now()`, in UTC.
     pub now: Timestamp,
-    /// Where `random()` and `uuid()` start.
+    /// The seed of `random()` and `uuid()`.
     pub seed: u64,
-    /// What it may use.
+    /// The limits.
     pub limits: EvalLimits,
 }
 
 /// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// The result, ready to be written.
+    /// The result, with formats applied.
     pub value: Value,
-    /// What `log` was given, in order.
+    /// The values passed to `log`, in order.
     pub log: Vec<(Text, Value)>,
-    /// Operations that were used.
+    /// Operations used.
     pub ops: u64,
 }
 
@@ -83,9 +83,9 @@ pub struct EvalError {
     code: &'static str,
     /// What happened.
     pub message: String,
-    /// Where.
+    /// The position in the source.
     pub position: Position,
-    /// What to do about it.
+    /// How to correct it.
     pub help: Option<&'static str>,
 }
 
@@ -97,8 +97,8 @@ impl EvalError {
 }
 
 impl Script {
-    /// Compiles a script that will get these inputs. With an input `context`, names that are not
-    /// declared mean its fields.
+    /// Compiles a script with these inputs. With an input `context`, undeclared names are its
+    /// fields.
     pub fn compile(source: &str, inputs: &[&str]) -> Compilation {
         if source.len() > MAX_SOURCE_BYTES {
             let problem = super::diagnostic::Problem::error(
@@ -116,8 +116,7 @@ impl Script {
         Compilation { script: code.map(|code| Script { code }), diagnostics }
     }
 
-    /// Finds names below a field `headers` in any case, as HTTP does: what is not there as it is
-    /// written is looked for again.
+    /// Finds names below a field `headers` in any case, as HTTP does; an exact match is preferred.
     #[must_use]
     pub fn with_headers_in_any_case(mut self) -> Self {
         self.code.headers_in_any_case = true;
@@ -129,7 +128,7 @@ impl Script {
         self.code.inputs.iter().map(|name| &**name)
     }
 
-    /// Evaluates the script. A value that is missing at the end of the inputs is null.
+    /// Evaluates the script. Missing inputs at the end are null.
     pub fn evaluate(
         &self,
         mut inputs: Vec<Value>,

@@ -1,5 +1,5 @@
-//! Every computation has a budget: `budget/hostile.txt` holds expressions that mean harm, and the
-//! error that each of them ends with, under the limits of the product.
+//! Every computation has a budget: `budget/hostile.txt` holds hostile expressions, and the error
+//! with which each of them ends under the limits of the product.
 
 use meantime_core::Timestamp;
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
@@ -9,7 +9,7 @@ mod hostile;
 
 fn code_of(text: &str) -> String {
     let limits = EvalLimits {
-        // What one expression of a journey or process may use.
+        // The budget of one expression of a journey or process.
         ops: 1_000_000,
         bytes: 64 << 20,
         text_bytes: 4 << 20,

@@ -1,4 +1,4 @@
-//! Hostile scripts end with an error, never with a hang, a crash or a lot of memory.
+//! Hostile scripts end with an error, never with a hang, a crash or excessive memory.
 
 use meantime_core::Timestamp;
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
@@ -37,7 +37,7 @@ fn budgets_hold_for_hostile_scripts() {
         "sizeOf((1 to 1000000) ++ (1 to 1000000))",
         "(1 to 1000000) joinBy ','",
         "0.5 to 1000000000000",
-        // Recursion, also with its frame reused.
+        // Recursion, also tail recursion.
         "do { fun f(x) = f(x + 1) --- f(0) }",
         "do { fun f(x) = 1 + f(x + 1) --- f(0) }",
         "do { fun f(x) = g(x) fun g(x) = [f(x)] --- f(0) }",
@@ -53,7 +53,7 @@ fn budgets_hold_for_hostile_scripts() {
         // Growth of arrays and objects.
         "(1 to 100) reduce ((i, acc = [1]) -> acc ++ acc)",
         "(1 to 100) reduce ((i, acc = {a: 1}) -> acc ++ acc)",
-        // Depth of data and of functions in functions.
+        // Depth of data and of nested functions.
         "(1 to 100000) reduce ((i, acc = []) -> [acc])",
         "(1 to 100000) reduce ((i, acc = {}) -> {a: acc})",
         "(1 to 10000) reduce ((i, acc = () -> 1) -> () -> [acc])",
@@ -142,7 +142,7 @@ fn the_same_inputs_give_the_same_result() {
     assert_ne!(script.evaluate_to_json(Vec::new(), &other).expect("a result"), once);
 }
 
-/// Pieces of the language, to be thrown together.
+/// Fragments of the language, which are combined at random.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "1",
@@ -274,7 +274,7 @@ proptest! {
     }
 }
 
-/// Compiles, and evaluates if it can: whatever happens is an answer.
+/// Compiles, and evaluates if that succeeded: any result or error is accepted.
 fn run(source: &str) {
     let compilation = Script::compile(source, &["payload"]);
     if let Some(script) = compilation.script {

@@ -1,8 +1,8 @@
-//! What SQLite writes to its files and when it syncs them, recorded for the power rig (P11).
+//! Records what SQLite writes to its files and when it syncs them, for the power rig (P11).
 //!
-//! [`record`] puts a layer under every SQLite connection of the process. It hands everything on to
-//! the system's own files and notes each write, truncation and sync below one directory. What a
-//! loss of power could leave behind is decided elsewhere, from the recording alone.
+//! [`start_recording`] puts a layer under every SQLite connection of the process. The layer
+//! forwards every call to the system's own files and records each write, truncation and sync below
+//! one directory. The power rig decides from this recording alone what a loss of power could leave.
 //!
 //! Never shipped: only tests and the rigs of the simulator link it.
 

@@ -1,20 +1,20 @@
-//! The recording: plain data, and where it is gathered.
+//! The recording: its data types, and the log that collects it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::vfs;
 
-/// One thing that was done to a file.
+/// One operation on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskOp {
-    /// The file's name within the recorded directory.
+    /// The name of the file within the recorded directory.
     pub file: Arc<str>,
-    /// What was done.
+    /// The operation.
     pub kind: OpKind,
 }
 
-/// What was done to a file.
+/// The kind of an operation on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpKind {
     /// Bytes were written.
@@ -24,25 +24,26 @@ pub enum OpKind {
         /// The bytes that were written.
         bytes: Vec<u8>,
     },
-    /// The file got another length.
+    /// The file was truncated.
     Truncate {
         /// The new length in bytes.
         len: u64,
     },
-    /// Everything that was done to the file before is durable.
+    /// All operations on the file that were recorded before this sync began are durable.
     Sync {
-        /// The number of ops when it began: what came while it ran may have missed it.
+        /// The number of operations when the sync began. An operation that was recorded later ran
+        /// beside the sync and may not be covered by it.
         ops_before: usize,
     },
 }
 
-/// Records what happens below a directory until it is dropped.
+/// Records the operations below a directory until it is dropped.
 #[derive(Debug)]
 pub struct Recorder {
     log: Arc<OpLog>,
 }
 
-/// Where ops are gathered.
+/// Collects operations.
 #[derive(Debug)]
 pub(crate) struct OpLog {
     directory: PathBuf,
@@ -55,7 +56,7 @@ static OP_LOGS: Mutex<Vec<Arc<OpLog>>> = Mutex::new(Vec::new());
 ///
 /// # Panics
 ///
-/// If SQLite refuses another file system, which no version does.
+/// If SQLite does not accept another VFS, which no version does.
 pub fn start_recording(directory: &Path) -> Recorder {
     vfs::install_vfs();
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -65,12 +66,13 @@ pub fn start_recording(directory: &Path) -> Recorder {
 }
 
 impl Recorder {
-    /// How many ops there are by now. What was acknowledged before may need all of them.
+    /// The number of operations so far. A commit that is acknowledged at this point may depend on
+    /// all of them.
     pub fn position(&self) -> usize {
         lock(&self.log.ops).len()
     }
 
-    /// The ops so far, in the order in which they were done.
+    /// The operations so far, in order.
     pub fn ops(&self) -> Vec<DiskOp> {
         lock(&self.log.ops).clone()
     }
@@ -82,7 +84,7 @@ impl Drop for Recorder {
     }
 }
 
-/// A file that is being recorded.
+/// Records the operations of one file.
 #[derive(Debug)]
 pub(crate) struct FileRecorder {
     log: Arc<OpLog>,
@@ -90,7 +92,7 @@ pub(crate) struct FileRecorder {
 }
 
 impl FileRecorder {
-    /// For a file that somebody records.
+    /// A recorder for a file below a recorded directory.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let logs = lock(&OP_LOGS);
         let log = logs.iter().find(|log| path.starts_with(&log.directory))?;
@@ -102,13 +104,13 @@ impl FileRecorder {
         lock(&self.log.ops).push(DiskOp { file: Arc::clone(&self.file), kind });
     }
 
-    /// How many ops there are; a sync covers no later ones.
+    /// The number of operations so far; a sync that starts now covers no later ones.
     pub(crate) fn position(&self) -> usize {
         lock(&self.log.ops).len()
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while one of them is held.
+    // No code panics while it holds one of these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! The layer between SQLite and the system's files. The only `unsafe` code of the project.
 //!
-//! SQLite allocates a file as one block: our [`RecordedFile`] and, behind it, the file of the
-//! system's own layer, to which every call is handed on. A `FileRecorder` hangs on files that are
-//! recorded, from open to close. SQLite calls a file from one thread at a time.
+//! SQLite allocates a file as one block: our [`RecordedFile`] followed by the file of the system's
+//! own VFS, to which every call is forwarded. A recorded file has a `FileRecorder` from open to
+//! close. SQLite calls a file from one thread at a time.
 #![expect(unsafe_code, reason = "SQLite's interface for file systems is a table of C functions")]
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
@@ -15,7 +15,7 @@ use rusqlite::ffi;
 
 use crate::recording::{FileRecorder, OpKind};
 
-/// One file of ours, as SQLite sees it. The system's file follows in the same block.
+/// Our part of a file, as SQLite sees it. The system's file follows in the same block.
 #[repr(C)]
 struct RecordedFile {
     base: ffi::sqlite3_file,
@@ -23,10 +23,10 @@ struct RecordedFile {
     recorder: *mut FileRecorder,
 }
 
-/// The system's own layer, found once. It is never unregistered, so the pointer stays good.
+/// The system's own VFS, looked up once. It is never unregistered, so the pointer stays valid.
 struct SystemVfs(*mut ffi::sqlite3_vfs);
 
-// SAFETY: SQLite itself uses this table from every thread; nobody writes to it after it was made.
+// SAFETY: SQLite itself uses this table from every thread; it is not modified after its creation.
 unsafe impl Send for SystemVfs {}
 // SAFETY: as above.
 unsafe impl Sync for SystemVfs {}
@@ -58,8 +58,8 @@ static IO_METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
 /// Puts the layer under every connection that is opened from now on.
 pub(crate) fn install_vfs() {
     SYSTEM.get_or_init(|| {
-        // SAFETY: a null name asks for the default layer, which always exists; the new table lives
-        // for ever because it is leaked, and is a copy of a good one but for what we replace.
+        // SAFETY: a null name asks for the default VFS, which always exists. The new table is a
+        // copy of it except for the fields replaced here, and lives for ever because it is leaked.
         unsafe {
             let system = ffi::sqlite3_vfs_find(ptr::null());
             let mut ours = *system;
@@ -78,7 +78,7 @@ fn size_of_c_int<T>() -> c_int {
     c_int::try_from(size_of::<T>()).unwrap_or(c_int::MAX)
 }
 
-/// The system's file behind ours.
+/// The system's file, which follows ours.
 ///
 /// # Safety
 ///
@@ -88,7 +88,7 @@ unsafe fn system_file(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
     unsafe { file.cast::<RecordedFile>().add(1).cast() }
 }
 
-/// Who records the file, if anybody.
+/// The recorder of the file, if it is recorded.
 ///
 /// # Safety
 ///
@@ -101,8 +101,8 @@ unsafe fn recorder<'a>(file: *mut ffi::sqlite3_file) -> Option<&'a FileRecorder>
 /// Calls a method of the system's file.
 macro_rules! forward {
     ($file:expr, $method:ident $(, $argument:expr)*) => {{
-        // SAFETY: SQLite calls only files that `open` has opened, with arguments that are good for
-        // the method; the system's file is as open as ours.
+        // SAFETY: SQLite only calls files that `open` has opened, with arguments that are valid for
+        // the method; the system's file is open as long as ours.
         unsafe {
             let system = system_file($file);
             match (*(*system).pMethods).$method {
@@ -176,7 +176,8 @@ unsafe extern "C" fn write(
         let len = usize::try_from(amount).unwrap_or_default();
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), len) }.to_vec();
-        // Noted after it was done: a sync that began before may have missed it.
+        // Recorded after the write: a sync that began before this point may have missed it, and its
+        // `ops_before` does not include it.
         recorder.record(OpKind::Write { offset: offset.unsigned_abs(), bytes });
     }
     written

@@ -1,4 +1,4 @@
-//! The recording is complete: replaying it gives the very files that the system has.
+//! The recording is complete: replaying it produces exactly the files that the system has.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn a_durable_commit_syncs_the_log_once() {
             |op: &&DiskOp| &*op.file == "a.db-wal" && matches!(op.kind, OpKind::Sync { .. });
         ops[before..].iter().filter(is_sync).count()
     };
-    // One more when the log is started anew.
+    // One more sync when the log restarts from its beginning.
     assert!((50..=51).contains(&syncs("FULL")));
     assert!(syncs("NORMAL") <= 1);
 }

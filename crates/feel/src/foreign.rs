@@ -1,4 +1,4 @@
-//! Values that only FEEL knows: ranges and functions.
+//! Values that only FEEL knows: intervals and functions.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use meantime_value::{Foreign, Kind, Opaque, Value};
 use super::eval::LexicalScope;
 use super::syntax::Expr;
 
-/// An interval with ends that belong to it or not; a missing end is open.
+/// An interval with open or closed ends; a missing end is unbounded.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Interval {
     pub(super) start: Value,
@@ -17,7 +17,7 @@ pub(super) struct Interval {
     pub(super) end_included: bool,
 }
 
-/// A function: written in FEEL with the names it was made among, or part of the library.
+/// A function: defined in FEEL, with the names around its definition, or part of the library.
 #[derive(Debug, Clone)]
 pub(super) enum Function {
     Written { parameters: Vec<String>, body: Arc<Expr>, names: LexicalScope },

@@ -1,9 +1,9 @@
 //! FEEL, the expression language of DMN, as far as processes use it.
 //!
 //! Values are those of [`meantime_value`]: contexts are objects, days-and-time durations are exact
-//! periods, years-and-months durations calendar ones. As the standard has it, what makes no sense
-//! is null and never an error; the first reason for a null is kept, so that an incident can tell.
-//! The only time there is comes with the [`Environment`].
+//! periods, years-and-months durations are calendar periods. As in the standard, an invalid
+//! operation gives null and never an error; the first reason for a null is kept, so that an
+//! incident can show it. The only source of time is the [`Environment`].
 //!
 //! Nothing here reads a clock, a random number, a file or a socket (I6). Every evaluation counts
 //! its operations and its memory, so that the same input has the same result on every machine.

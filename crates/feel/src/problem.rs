@@ -1,4 +1,4 @@
-//! What can be wrong with a FEEL text, and what can stop an evaluation.
+//! Errors of a FEEL text, and of an evaluation.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl SyntaxError {
         self
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> Option<String> {
         self.help.clone()
     }
@@ -35,7 +35,7 @@ impl fmt::Display for SyntaxError {
     }
 }
 
-/// Why an evaluation was given up.
+/// Why an evaluation was stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// More operations than allowed.
@@ -44,7 +44,7 @@ pub enum EvaluationError {
     /// More memory than allowed.
     #[error("the expression needs too much memory")]
     TooLarge,
-    /// A function that calls itself too often, or lists in lists beyond measure.
+    /// Too deep recursion, or too deeply nested lists.
     #[error("the expression is nested too deeply")]
     TooDeep,
     /// `assert` was called with a condition that does not hold.

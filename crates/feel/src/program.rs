@@ -1,4 +1,4 @@
-//! A compiled expression, and how it is evaluated.
+//! A compiled expression and its evaluation.
 
 use meantime_core::Timestamp;
 use meantime_value::Value;
@@ -14,25 +14,25 @@ pub struct Program {
     root: Expr,
 }
 
-/// What an evaluation may know and use besides its variables.
+/// What an evaluation may use besides its variables.
 #[derive(Debug, Clone, Copy)]
 pub struct Environment {
-    /// The one instant there is; without it `now()` and `today()` are null.
+    /// The current time; without it `now()` and `today()` are null.
     pub now: Option<Timestamp>,
-    /// Operations it may use.
+    /// The budget of operations.
     pub ops: u64,
-    /// What random numbers are made from.
+    /// The seed of random numbers.
     pub seed: u64,
 }
 
-/// The result of an evaluation, and what it used.
+/// The result of an evaluation, and its cost.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The value.
     pub value: Result<Value, EvaluationError>,
     /// Operations used.
     pub ops: u64,
-    /// The first reason for a null on the way, such as a variable that is not there.
+    /// The first reason for a null during the evaluation, such as an unknown variable.
     pub reason: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Program {
     ) -> Evaluation {
         let mut evaluator = Evaluator::new(variables, environment);
         let mut value = evaluator.evaluate(&self.root);
-        // Whoever takes the value copies or writes all of it.
+        // The caller copies or writes the whole value.
         if let Ok(found) = &value
             && let Err(error) = evaluator.charge_passed_value(found)
         {

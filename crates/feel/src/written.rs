@@ -4,7 +4,7 @@ use meantime_value::{Entry, Kind, Object, Value};
 
 use super::eval::temporal;
 
-/// A value that has no form in JSON.
+/// A value without a JSON form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a {0:?} cannot be a variable")]
 pub struct NotJson(Kind);

@@ -1,5 +1,5 @@
-//! Every computation has a budget: `budget/hostile.txt` holds expressions that mean harm, and the
-//! error that each of them ends with, under the limits of the product.
+//! Every computation has a budget: `budget/hostile.txt` holds hostile expressions, and the error
+//! with which each of them ends under the limits of the product.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use meantime_feel::{Environment, compile};
 #[path = "../../core/tests/budget/hostile.rs"]
 mod hostile;
 
-/// What one expression of a process may use.
+/// The budget of one expression of a process.
 const OPS: u64 = 1_000_000;
 
 fn code_of(text: &str) -> String {
@@ -29,7 +29,7 @@ fn no_feel_outruns_its_budget() {
     hostile::check(include_str!("budget/hostile.txt"), code_of);
 }
 
-/// A chain of a hundred thousand names frees itself one by one, not one inside the other.
+/// A chain of a hundred thousand names is freed iteratively, not recursively.
 #[test]
 fn a_long_context_is_freed() {
     let mut text = "{".to_owned();

@@ -1,4 +1,4 @@
-//! FEEL against another implementation, and against itself.
+//! FEEL compared with another implementation, and internal consistency.
 
 use meantime_core::Timestamp;
 use meantime_feel::{Environment, Evaluation, compile, to_json};
@@ -25,7 +25,7 @@ fn evaluate(text: &str, variables: &Value) -> Evaluation {
     }
 }
 
-/// The result as JSON, `!` when it has no such form, and why it is null.
+/// The result as JSON, or `!` if it cannot be written as JSON, and the reason if it is null.
 fn answer(text: &str, variables: &Value) -> (String, Option<String>) {
     let evaluated = evaluate(text, variables);
     let value = evaluated.value.unwrap_or_else(|error| Value::from(error.to_string()));
@@ -90,7 +90,7 @@ fn what_is_no_expression_is_refused_with_a_place() {
     }
 }
 
-/// Repairs II, item 14: variables are never functions, so a call of an unknown name is a mistake.
+/// Repairs II, item 14: variables are never functions, so a call of an unknown name is an error.
 #[test]
 fn unknown_functions_are_refused() {
     for (text, message) in [
@@ -120,7 +120,7 @@ fn an_assertion_that_does_not_hold_ends_the_evaluation() {
     }
 }
 
-/// Repairs II, item 14: the bits come from outside, so the same seed gives the same values.
+/// Repairs II, item 14: random bits are an input, so the same seed gives the same values.
 #[test]
 fn random_values_follow_from_their_seed() {
     let with = |text: &str, seed: u64| {

@@ -1,4 +1,4 @@
-//! From a file to definitions.
+//! Compiles a file to definitions.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::problem::Code;
 #[derive(Debug)]
 pub(crate) struct CompiledWorkflow {
     pub(crate) program: Arc<Program>,
-    /// Which workflow of the file.
+    /// The index of the workflow in the file.
     pub(crate) workflow: usize,
     pub(crate) retry: RetryPolicy,
     pub(crate) tags: Vec<String>,
 }
 
-/// Reads a file: its front matter, its script, its workflows.
+/// Compiles a file: its front matter, its script, its workflows.
 pub(crate) fn compile(source: &Source, limits: &Limits) -> Compiled {
     let (settings, mut diagnostics) = settings(&source.text, limits);
     let script = compile_script(&source.text, &source.name);
@@ -46,7 +46,7 @@ pub(crate) fn compile(source: &Source, limits: &Limits) -> Compiled {
     Compiled { definitions, diagnostics }
 }
 
-/// Settings that fit only one workflow.
+/// Checks settings that apply to only one workflow.
 fn check_settings(
     settings: &Settings,
     workflows: &[Workflow],

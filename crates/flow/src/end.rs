@@ -1,4 +1,4 @@
-//! How an instance ends.
+//! The outcome of an instance.
 
 use meantime_core::{Definition, Failure, Fault, Json, Outcome, Termination, Timestamp};
 use meantime_script::Machine;
@@ -21,7 +21,7 @@ pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: Json) -> Outcome {
     let text_of = |name: &str| machine.error_part(name).and_then(|json| json.read::<String>().ok());
     let name = text_of("name");
     let (message, data) = match text_of("message") {
-        // An error has its data; anything else that is thrown is the data.
+        // An error has its data; any other thrown value is the data itself.
         Some(message) => (message, machine.error_part("data")),
         None => (text, Some(value)),
     };

@@ -1,11 +1,11 @@
-//! Turns events into settlements of awaitables.
+//! Converts events to settlements of awaitables.
 
 use meantime_core::{
     Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
 };
 use meantime_script::{EffectKind, Machine, Settlement};
 
-/// The effect that an event ends, and how; nothing for events that end none.
+/// The effect that an event ends, and its result; `None` for events that end none.
 pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(EffectKey, Settlement)> {
     let key = event.key()?;
     let with = match event {
@@ -61,14 +61,14 @@ fn failed_settlement(name: &'static str, failure: &Failure) -> Settlement {
     }
 }
 
-/// What a conflict means, in words.
+/// The text of a conflict.
 fn conflict_message(code: &str) -> String {
     match code {
         "unknown_definition" => "there is no workflow of this name".to_owned(),
         "key_taken" => "a running instance of this workflow has this key".to_owned(),
         "child_depth" => "children are nested too deeply".to_owned(),
         "tree_limit" => "too many instances live below the same root".to_owned(),
-        "tree_ending" => "the root of the tree is over, and its tree ends".to_owned(),
+        "tree_ending" => "the root of the tree has ended, and so does its tree".to_owned(),
         other => format!("the child could not be started: {other}"),
     }
 }

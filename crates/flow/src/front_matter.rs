@@ -17,7 +17,7 @@ use crate::host::{RetryOptions, UnparsedTime};
 use crate::problem::Code;
 use crate::yaml::{Spanned, YamlProblem, position_of, read};
 
-/// What the front matter says.
+/// The settings of the front matter.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) name: Option<(String, Position)>,
@@ -28,7 +28,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What starts instances without a caller.
+    /// The triggers that start instances without a caller.
     pub(crate) fn triggers(&self) -> Vec<Trigger> {
         let timer = |(recurrence, _): &(Recurrence, Position)| Trigger::Timer {
             element: "schedule".to_owned(),
@@ -73,7 +73,7 @@ pub(crate) fn settings(text: &str, limits: &Limits) -> (Settings, Vec<Diagnostic
     let mut reader =
         FrontMatterReader { line, limits, problems: Vec::new(), settings: Settings::default() };
     if !yaml.trim().is_empty() {
-        // What is YAML but not ours is a problem of its settings.
+        // Valid YAML that is not a valid setting is reported for that setting.
         let read = read::<IgnoredAny>(yaml).map_err(|problem| (Code::FrontMatter, problem));
         let read = read.and_then(|_| read_settings(yaml));
         match read {
@@ -94,7 +94,7 @@ fn read_settings(yaml: &str) -> Result<FrontMatterYaml, (Code, YamlProblem)> {
 /// The YAML in the first comment, and the line before it.
 fn find_front_matter(text: &str) -> Option<(&str, u32)> {
     let found = front_matter(text)?;
-    // Without an end it is no YAML but the rest of the file; the script's own check says so.
+    // Without an end the comment is the rest of the file, which the check of the script reports.
     found.end?;
     let yaml = text.get(found.yaml.0..found.yaml.1)?;
     let lines = text.get(..found.yaml.0).unwrap_or_default().matches('\n').count();
@@ -134,7 +134,7 @@ impl FrontMatterReader<'_> {
         if let Some(deadline) = written.deadline {
             match Span::parse_delay(&deadline.value) {
                 Ok(span) if span.is_zero() => {
-                    self.report_invalid(&deadline, "the deadline is over at once".to_owned(), None);
+                    self.report_invalid(&deadline, "the deadline cannot be zero".to_owned(), None);
                 }
                 Ok(span) => self.settings.deadline = Some(span),
                 Err(error) => self.time_problem(&deadline, &error),

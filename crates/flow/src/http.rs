@@ -1,10 +1,10 @@
 //! `Http.request`: the request and response documents of the engine task.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
-//! `{status, headers, body}`, as the engine's connector writes it. An answer of any status
+//! `{status, headers, body}`, as the engine's connector writes it. An answer with any status
 //! completes the task. Only a call without an answer fails it, with one of these codes:
 //! `HTTP_REFUSED` (the egress policy), `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`,
-//! `HTTP_INVALID` (what came back is not HTTP).
+//! `HTTP_INVALID` (the answer is not HTTP).
 
 use std::collections::BTreeMap;
 
@@ -21,18 +21,18 @@ pub const HTTP_TASK: &str = "http";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpCall {
-    /// In upper case.
+    /// The method, in upper case.
     pub method: String,
-    /// The address.
+    /// The URL.
     pub url: String,
     /// Headers by name, as the script wrote them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// A string is sent as it is; anything else as JSON, with `content-type: application/json`
-    /// unless a header says otherwise. Nothing when the script gave none.
+    /// A string is sent unchanged; any other value as JSON, with `content-type: application/json`
+    /// unless a header says otherwise. `None` if the script gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Json>,
-    /// How long one attempt may take.
+    /// The time limit of one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
@@ -56,14 +56,14 @@ pub(crate) struct HttpCallOptions {
 }
 
 impl HttpCallOptions {
-    /// How it is tried again: not at all, unless the script says so.
+    /// The retry policy: no retries, unless the script requests them.
     pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, EffectStartError> {
         let Some(retry) = &self.retry else { return Ok(default) };
         let usual = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
         Ok(retry.policy(usual)?)
     }
 
-    /// The call with its name for people, or what is wrong with it.
+    /// The call with its display name, or its problem.
     pub(crate) fn into_call(self) -> Result<(HttpCall, String), EffectStartError> {
         let method = self.method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);

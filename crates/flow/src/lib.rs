@@ -1,9 +1,9 @@
-//! The notation of flow scripts: a JavaScript-like language whose every `await` may last a year.
+//! The notation of flow scripts: a JavaScript-like language whose awaits are durable.
 //!
-//! The language and its machine are `meantime_script`. This crate reads files with their
-//! front matter, turns calls of the library into effects and events into results, and decides how
-//! an instance ends. Nothing is replayed: at an `await` the machine is saved, and the next event
-//! goes on from there.
+//! The language and its machine are `meantime_script`. This crate reads files with their front
+//! matter, converts calls of the library to effects and events to results, and decides how an
+//! instance ends. Nothing is replayed: at an `await` the machine is saved, and the next event
+//! continues from there.
 
 mod definition;
 mod end;

@@ -1,4 +1,4 @@
-//! Diagnostics about time: what is certain before anything runs.
+//! Diagnostics about time that are certain before anything runs.
 
 use meantime_core::time::Zone;
 use meantime_core::{Definition, Diagnostic, Timestamp};
@@ -7,7 +7,7 @@ use meantime_script::SourceTimerTime;
 use crate::definition::CompiledWorkflow;
 use crate::problem::Code;
 
-/// Problems that depend on the present time.
+/// Problems that depend on the current time.
 pub(crate) fn lint(
     definition: &Definition,
     body: &CompiledWorkflow,

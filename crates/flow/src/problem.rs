@@ -2,12 +2,12 @@
 
 use meantime_core::{Diagnostic, Position, Severity};
 
-/// The kinds of problems, each with a stable code and a page of its own.
+/// The kinds of problems, each with a stable code and its own page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// The front matter is not YAML.
     FrontMatter,
-    /// A key or value of the front matter means nothing.
+    /// A key or value of the front matter is not valid.
     Setting,
     /// The workflow has no usable name.
     Name,

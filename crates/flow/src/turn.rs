@@ -1,4 +1,4 @@
-//! One turn: events in order, the script between them, then what is to be remembered.
+//! One turn: events in order, the script between them, then the next state.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ struct ScriptTurn<'a> {
 }
 
 impl ScriptTurn<'_> {
-    /// Takes one event and runs as far as it leads, so that events mean the same whether they
-    /// come in one turn or in several.
+    /// Processes one event and runs the script as far as it gets, so that events have the same
+    /// meaning whether they come in one turn or in several.
     fn handle_event(
         &mut self,
         event: &Event,
@@ -90,7 +90,7 @@ impl ScriptTurn<'_> {
                     self.machine.cancel_child(key);
                 }
                 if !self.machine.settle_effect(key, with)? {
-                    // A signal goes back to its buffer; everything else has nobody left.
+                    // A signal returns to its buffer; all other events have no receiver any more.
                     let returns = matches!(event, Event::Signal { .. } | Event::Message { .. });
                     return Ok(if returns { Verdict::NotTaken } else { Verdict::taken() });
                 }
@@ -112,7 +112,7 @@ impl ScriptTurn<'_> {
         Ok(())
     }
 
-    /// An operator corrects variables of the workflow; all of them, or none.
+    /// Sets variables of the workflow for an operator: all of them, or none.
     fn set_variables(&mut self, values: &Json) -> Result<Verdict, Fault> {
         let Ok(values) = values.read::<BTreeMap<String, Json>>() else {
             return Ok(refused("invalid_variables", "the variables are an object"));
@@ -127,7 +127,7 @@ impl ScriptTurn<'_> {
         Ok(Verdict::taken())
     }
 
-    /// What is remembered, where the instance stands, and what the turn cost.
+    /// The next state, the status of the instance, and the cost of the turn.
     fn finish(mut self, cx: &Cx<'_>) -> Result<(State, Status, u64), Fault> {
         self.machine.cancel_losers_now();
         if let Some(outcome) = self.ended {

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 /// A value with its position in the source.
 pub(crate) type Spanned<T> = serde_saphyr::Spanned<T>;
 
-/// What is wrong with a text, and where; both counted from 1.
+/// The problem of a text and its position; line and column count from 1.
 #[derive(Debug)]
 pub(crate) struct YamlProblem {
     pub(crate) message: String,
@@ -13,7 +13,7 @@ pub(crate) struct YamlProblem {
     pub(crate) column: u32,
 }
 
-/// Reads a small document: no aliases, nothing deep, nothing long.
+/// Reads a small document: no aliases, limited depth and length.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlProblem> {
     let budget = serde_saphyr::budget! {
         max_depth: 8,

@@ -1,7 +1,7 @@
-//! Scripts mean what they mean in Node, or are refused: never something else.
+//! Scripts behave as in Node, or are refused: they never behave differently.
 //!
-//! `cargo xtask vectors flow` makes the expressions and asks Node what they are. Here each of them
-//! is evaluated as `meantime eval --lang flow` does it.
+//! `cargo xtask vectors flow` generates the expressions and evaluates them in Node. The tests
+//! evaluate each of them as `meantime eval --lang flow` does.
 
 use meantime_core::{Limits, Severity, Timestamp};
 use meantime_script::evaluate;
@@ -9,10 +9,10 @@ use meantime_script::evaluate;
 /// One case per line: the expression, a tab, `=` and the value or `!` and the name of the error.
 const VECTORS: &str = include_str!("node/vectors.txt");
 
-/// The same for functions whose last digits the standard of the language leaves open.
+/// The same format, for functions whose last digits the standard leaves to the implementation.
 const NEAR: &str = include_str!("node/near.txt");
 
-/// How far from Node's their results may be, in units in the last place.
+/// The largest difference from Node's results, in units in the last place.
 const UNITS: [(&str, u64); 7] =
     [("cbrt", 1), ("cos", 1), ("exp", 1), ("log", 1), ("log10", 2), ("pow", 1), ("sin", 1)];
 
@@ -30,12 +30,12 @@ const KEPT_EXACTLY: [(&str, &str); 3] = [
     ("JSON.parse('1e400')", "1e400"),
 ];
 
-/// What an expression is here.
+/// The result of an expression in a flow script.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Value(String),
     Throws(String),
-    /// By a problem at deploy, or by an error that says that the language does not do this.
+    /// By a diagnostic at deploy, or by an error that says that the language does not support this.
     Refused(String),
 }
 
@@ -96,8 +96,8 @@ fn agrees_with_node() {
     assert!(refused <= MAX_REFUSED, "{refused} of {count} are refused: {reasons:?}");
 }
 
-/// How many doubles one number is away from another. What is zero, infinite or no number is that in
-/// both, or they are as far apart as can be.
+/// How many doubles one number is away from another. Zero, infinity and NaN must be equal in both;
+/// otherwise the distance is the largest possible.
 fn units_between(one: &str, other: &str) -> u64 {
     let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_normal());
     match (number(one), number(other)) {

@@ -1,4 +1,4 @@
-//! `advance` is total, deterministic and bounded, whatever events come in whatever order.
+//! `advance` is total, deterministic and bounded, for any events in any order.
 
 use meantime_core::{
     Answer, ChildOutcome, Cx, Definition, EffectKey, Event, Failure, IncidentId, InstanceId, Json,
@@ -39,7 +39,7 @@ fn definition(text: &str) -> Definition {
 }
 
 fn key() -> impl Strategy<Value = EffectKey> {
-    // Mostly keys that exist, sometimes keys of nobody.
+    // Mostly keys that exist, sometimes keys of no effect.
     (1u64..4, 0u32..4).prop_map(|(turn, ordinal)| instance().effect(turn, ordinal))
 }
 
@@ -88,7 +88,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// One turn, twice: the same both times.
+/// Computes one turn twice: both results must be equal.
 fn turn(definition: &Definition, state: Option<&State>, events: &[Event], number: u64) -> Turn {
     let limits = Limits { ops_per_slice: 300, effects_per_turn: 3, ..Limits::default() };
     let cx = Cx {
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// Plays turns of events until the script ends or the events do.
+/// Plays turns until the script ends or there are no more events.
 fn play(definition: &Definition, turns: Vec<Vec<Event>>) {
     let mut last = turn(definition, None, &[], 1);
     let mut events = turns.into_iter();

@@ -9,7 +9,7 @@ pub struct CaseRandom {
 }
 
 impl CaseRandom {
-    /// The numbers of one case.
+    /// The random numbers of one case.
     pub fn new(seed: u64, case: u64) -> Self {
         let state =
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ case.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -21,18 +21,18 @@ impl CaseRandom {
         self.state.next_u64()
     }
 
-    /// A number below another; zero for zero.
+    /// A number below `limit`; zero if the limit is zero.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next_u64() % limit).unwrap_or(0)
     }
 
-    /// One of them; nothing of none.
+    /// One of the items; `None` if there are none.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> Option<&'a T> {
         items.get(self.below(items.len())).copied()
     }
 
-    /// Whether something happens that happens once in so many times.
+    /// True once in `times` calls, on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -1,10 +1,10 @@
-//! Generated input for everything that reads what others wrote: parsers, evaluators, decoders and
-//! formatters of the pure crates (never published).
+//! Generated input for the parsers, evaluators, decoders and formatters of the pure crates (never
+//! published).
 //!
-//! A case is made from a seed and a number, so a failure is named by both and can be played again.
-//! There is no feedback from coverage: cases are mutations of texts that are known to go far,
-//! with words of the languages in them. A target fails by a panic, which is caught and told, or by
-//! what the process does not survive, such as a stack that is used up.
+//! A case is made from a seed and a number, so a failure can be repeated with both. There is no
+//! feedback from coverage: cases are mutations of texts that reach deep code, with words of the
+//! languages inserted. A target fails by a panic, which is caught and reported, or by ending the
+//! process, for example with a stack overflow.
 
 mod case_random;
 mod mutate;

@@ -1,8 +1,8 @@
-//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: plays so many cases of one target,
-//! or of each. `cargo xtask fuzz` calls it until the time is up.
+//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: runs cases of one target, or of all.
+//! `cargo xtask fuzz` calls it until the time is up.
 //!
-//! Cases run on a stack of the size that threads of the engine have. Before each, its number is
-//! written to a file, so that one that ends the process can be named too.
+//! Cases run on a stack of the size that threads of the engine have. The number of each case is
+//! written to a file before it runs, so that a case that ends the process can be identified.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
@@ -12,27 +12,27 @@ use std::process::ExitCode;
 use clap::Parser;
 use meantime_fuzz::{TARGETS, Target, case_input, run_case};
 
-/// The stack of a thread, as the standard library makes it.
+/// The default stack size of threads in the standard library.
 const THREAD_STACK_BYTES: usize = 2 << 20;
 
-/// Plays generated cases.
+/// Runs generated cases.
 #[derive(Debug, Clone, Parser)]
 struct FuzzArgs {
     /// One target instead of all.
     target: Option<String>,
-    /// What the cases are made from.
+    /// The seed of the generated cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// How many cases.
+    /// The number of cases.
     #[arg(long, default_value_t = 1_000)]
     cases: u64,
-    /// Shows the input of the first case before it is played.
+    /// Prints the input of the first case before it runs.
     #[arg(long)]
     show: bool,
-    /// Where the last case of each target is noted.
+    /// The directory in which the last case of each target is recorded.
     #[arg(long, default_value = "target/fuzz")]
     directory: String,
 }
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays one target; false when it failed.
+/// Runs one target; false if it failed.
 fn run_target(target: &'static Target, arguments: &FuzzArgs) -> bool {
     if arguments.show {
         println!("{}", case_input(target, arguments.seed, arguments.from));

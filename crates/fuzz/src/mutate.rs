@@ -1,11 +1,11 @@
-//! Texts that are nearly right.
+//! Mutations of valid texts.
 
 use crate::case_random::CaseRandom;
 
-/// Bytes of one input. Longer ones take longer and find little more.
+/// Limit of the input in bytes. Longer inputs take longer and find little more.
 const MAX_INPUT_BYTES: usize = 20_000;
 
-/// Values at the edges of what numbers, texts and times can be.
+/// Extreme values of numbers, texts and times.
 const EDGE_CASE_TEXTS: &[&str] = &[
     "0",
     "-1",
@@ -69,11 +69,11 @@ const EDGE_CASE_TEXTS: &[&str] = &[
     "--",
 ];
 
-/// A text made from one of the seeds.
+/// A mutation of one of the seeds.
 pub(crate) fn mutate_seed(seeds: &[String], words: &[&str], random: &mut CaseRandom) -> String {
     let texts: Vec<&str> = seeds.iter().map(String::as_str).collect();
     let mut text = random.pick(&texts).unwrap_or_default().to_owned();
-    // Some stay as they are: what follows is then tried with input that is right.
+    // Zero mutations are possible: then the code after the parser gets valid input.
     for _ in 0..random.below(8) {
         mutate_once(&mut text, &texts, words, random);
         truncate_to(&mut text, MAX_INPUT_BYTES);
@@ -119,7 +119,7 @@ fn truncate_to(text: &mut String, most: usize) {
     }
 }
 
-/// The nearest place at or before one where a character begins.
+/// The nearest character boundary at or before `at`.
 fn char_boundary_before(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)

@@ -1,5 +1,5 @@
-//! Whole notations: compile what was generated, start it, and let it take events and states that
-//! nobody should send.
+//! Whole notations: compiles the generated source, starts it, and gives it events and states that
+//! would never be valid.
 
 use meantime_core::{
     Cx, Definition, Effect, EffectKey, Event, InstanceId, Json, Limits, Notation, Source, Start,
@@ -9,7 +9,7 @@ use meantime_core::{
 use crate::case_random::CaseRandom;
 use crate::mutate::corrupt_bytes;
 
-/// Documents that callers send.
+/// Inputs of the start.
 const INPUT_DOCUMENTS: &[&str] = &[
     "null",
     "{}",
@@ -75,7 +75,7 @@ fn random_document(random: &mut CaseRandom) -> Json {
     Json::parse(random.pick(INPUT_DOCUMENTS).unwrap_or("null")).unwrap_or_default()
 }
 
-/// Something for each effect of the last turn, and something for nobody.
+/// One event for each effect of the last turn, and some that answer no effect.
 fn answering_events(turn: &Turn, turn_no: u64, random: &mut CaseRandom) -> Vec<Event> {
     let instance = InstanceId::new(1, 1);
     let mut events = Vec::new();

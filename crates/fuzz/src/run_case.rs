@@ -1,4 +1,4 @@
-//! One case: its input, and what came of it.
+//! Runs one case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,18 +6,18 @@ use crate::case_random::CaseRandom;
 use crate::mutate;
 use crate::target::Target;
 
-/// What went wrong, and how to see it again.
+/// A failed case, with everything that is needed to repeat it.
 #[derive(Debug)]
 pub struct CaseFailure {
-    /// Which target.
+    /// The name of the target.
     pub target: &'static str,
-    /// Where the cases began.
+    /// The seed of the run.
     pub seed: u64,
-    /// Which of them.
+    /// The number of the case.
     pub case: u64,
-    /// What it was given.
+    /// The generated input.
     pub input: String,
-    /// What the panic said.
+    /// The message of the panic.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ pub fn case_input(target: &Target, seed: u64, case: u64) -> String {
     mutate::mutate_seed(&target.seeds(), target.words, &mut random)
 }
 
-/// Plays one case.
+/// Runs one case.
 pub fn run_case(target: &'static Target, seed: u64, case: u64) -> Result<(), CaseFailure> {
     let mut random = CaseRandom::new(seed, case);
     let input = mutate::mutate_seed(&target.seeds(), target.words, &mut random);

@@ -1,9 +1,9 @@
-//! Texts to begin with: the behaviours of the test corpora, as they lie in the repository.
+//! Seeds: the texts of the test corpora in the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Every block of a kind in the documents of a directory, sorted by file.
+/// Every fenced block of a kind in the documents of a directory, sorted by file.
 pub(crate) fn read_fenced_blocks(directory: &str, kind: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(directory);
     let entries = std::fs::read_dir(root).into_iter().flatten();
@@ -20,7 +20,7 @@ pub(crate) fn read_lines(file: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The hostile expressions of a language, without the codes that they end with.
+/// The hostile expressions of a language, without the expected codes at their end.
 pub(crate) fn read_hostile(language: &str) -> Vec<String> {
     let lines = read_lines(&format!("crates/{language}/tests/budget/hostile.txt"));
     let lines = lines.iter().filter(|line| !line.starts_with('#'));
@@ -48,7 +48,7 @@ fn fenced_blocks(text: &str, kind: &str) -> Vec<String> {
     found
 }
 
-/// A journey as it is deployed; the corpus leaves out what every file repeats.
+/// A complete journey: the corpus leaves out the lines that every file repeats.
 pub(crate) fn full_journey_source(text: &str) -> String {
     if text.contains("apiVersion") {
         return text.to_owned();
@@ -58,7 +58,7 @@ pub(crate) fn full_journey_source(text: &str) -> String {
     std::iter::once(head.to_owned()).chain(body).collect()
 }
 
-/// A script as it is deployed.
+/// A complete flow script: statements alone become the body of a workflow.
 pub(crate) fn full_flow_source(text: &str) -> String {
     if text.contains("workflow ") {
         return text.to_owned();
@@ -66,7 +66,7 @@ pub(crate) fn full_flow_source(text: &str) -> String {
     format!("workflow main(input) {{\n{text}\n}}\n")
 }
 
-/// A model as it is deployed: arrows become sequence flows.
+/// A complete model: arrows become sequence flows.
 pub(crate) fn full_bpmn_source(text: &str) -> String {
     let mut body = String::new();
     for line in text.lines() {

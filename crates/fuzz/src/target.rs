@@ -1,4 +1,4 @@
-//! What is tried: one target for each parser, evaluator, decoder and formatter.
+//! The targets: one for each parser, evaluator, decoder and formatter.
 
 use std::str::FromStr as _;
 use std::sync::{Mutex, PoisonError};
@@ -17,19 +17,19 @@ use crate::case_random::CaseRandom;
 use crate::notation;
 use crate::seed_inputs::{self, read_fenced_blocks, read_hostile, read_lines};
 
-/// Operations of one evaluation.
+/// Budget of one evaluation, in operations.
 const MAX_OPS: u64 = 200_000;
 
-/// Something that is given texts.
+/// A function that gets generated texts.
 #[derive(Debug)]
 pub struct Target {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Words that go far.
+    /// Words of the language to insert into texts.
     pub(crate) words: &'static [&'static str],
     pub(crate) run: fn(&str, &mut CaseRandom),
     seeds: fn() -> Vec<String>,
-    /// The seeds once they are read.
+    /// The seeds, after they have been read.
     read: Mutex<Option<Vec<String>>>,
 }
 
@@ -48,7 +48,7 @@ impl Target {
         read.get_or_insert_with(self.seeds).clone()
     }
 
-    /// The target of a name.
+    /// The target with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
@@ -278,7 +278,7 @@ fn format_seeds() -> Vec<String> {
     ])
 }
 
-/// A pattern of numbers or dates, for writing and for reading.
+/// Uses the text as a pattern of numbers or dates, for writing and for reading.
 fn fuzz_format(text: &str, random: &mut CaseRandom) {
     let scripts = [
         "payload.n as String {format: payload.f}",
@@ -488,7 +488,7 @@ fn schema_seeds() -> Vec<String> {
     ])
 }
 
-/// A schema as the input of a journey, which is then started with what callers send.
+/// Uses the text as the input schema of a journey, which is then started with documents.
 fn fuzz_schema(text: &str, random: &mut CaseRandom) {
     let source = format!(
         "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  \

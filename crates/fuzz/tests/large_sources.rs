@@ -1,5 +1,5 @@
-//! A source of fifteen megabytes is refused by name before much is made of it, in every notation
-//! and in every shape that stays below the limit on bytes.
+//! A source of fifteen megabytes is rejected with a code before much memory is used for it, in
+//! every notation and in every shape that stays below the limit on bytes.
 
 use meantime_bpmn::Bpmn;
 use meantime_core::{Limits, Notation, Source};
@@ -8,7 +8,7 @@ use meantime_journey::JourneyNotation;
 
 const SOURCE_BYTES: usize = 15 << 20;
 
-/// A text with a part repeated up to the size.
+/// A text in which `part` is repeated up to the size.
 fn repeat_to_size(before: &str, part: &str, after: &str) -> String {
     format!("{before}{}{after}", part.repeat(SOURCE_BYTES / part.len()))
 }

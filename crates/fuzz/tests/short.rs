@@ -1,4 +1,4 @@
-//! The first cases of every target: what `cargo xtask fuzz` plays for as long as somebody wants.
+//! The first cases of every target, as a short version of `cargo xtask fuzz`.
 
 use meantime_fuzz::{TARGETS, Target, run_case};
 

@@ -1,6 +1,6 @@
-//! How long turns of journeys take, without kernel and store: `cargo bench -p meantime-journey`.
+//! Measures turns of journeys without kernel and store: `cargo bench -p meantime-journey`.
 //!
-//! Figures are for people and depend on the machine; nothing is asserted.
+//! The figures depend on the machine; nothing is asserted.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock; the crate does not")]
 
@@ -94,7 +94,7 @@ fn main() {
     println!("submit: check a body and end         {turn:>10.2?}");
 }
 
-/// The best of several rounds, per run.
+/// The duration of one run: the best of several rounds.
 fn time(runs: u32, mut run: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..5 {

@@ -1,9 +1,9 @@
-//! Loads the YAML of documents that are not part of the repository, as it stands there.
+//! Loads YAML fragments of documents that are not part of the repository, without editing them.
 //!
 //! `cargo xtask conformance journey DOCUMENT…`: every fenced block marked `yaml` is a fragment.
-//! What it leaves open is filled in, in every way it allows: `<string|mapper>`, `a | b`, an
-//! alternative in a comment below `# xor:`, a list of keys in place of their values. A fragment
-//! that is only a part stands in the smallest document that has such a part.
+//! Placeholders of a fragment are filled in with every value they allow: `<string|mapper>`, `a |
+//! b`, an alternative in a comment below `# xor:`, a list of keys instead of their values. An
+//! incomplete fragment is embedded in the smallest document that can contain it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 #![expect(clippy::disallowed_methods, reason = "the command reads files; the crate does not")]
 
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use meantime_core::{Compiled, Limits, Notation, Severity, Source};
 use meantime_journey::JourneyNotation;
 
-/// Values for keys that a fragment names and gives none, by where they stand.
+/// Values for keys that a fragment names without a value, by parent key.
 const SAMPLES: [(&str, &str, &str); 25] = [
     ("metadata", "name", "sample"),
     ("metadata", "version", "1.0.0"),
@@ -41,7 +41,7 @@ const SAMPLES: [(&str, &str, &str); 25] = [
     ("spec", "bindings", "{http: {}}"),
 ];
 
-/// Literals for keys whose kind of value a fragment names, unless it gives an example itself.
+/// Literals for keys of which a fragment gives only the kind of value and no example.
 const LITERALS: [(&str, &str); 3] =
     [("startAt", "2026-01-01T00:00:00Z"), ("maxRuns", "3"), ("expr", "context")];
 
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     if wrong == 0 && fragments > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The fenced YAML of a document, each with the line before its first.
+/// The fenced YAML blocks of a document, each with the number of the line before its first.
 fn fragments_of(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut open) = (Vec::new(), None::<(usize, String)>);
     for (number, line) in text.lines().enumerate() {
@@ -92,17 +92,17 @@ fn fragments_of(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A line of a fragment: what may stand there, each as the lines it becomes.
+/// The alternatives of one line of a fragment, each as the lines that replace it.
 type Choices = Vec<Vec<String>>;
 
-/// Every text that a fragment stands for.
+/// All texts that a fragment stands for.
 fn readings(fragment: &str) -> Vec<String> {
     let mut choices: Vec<Choices> = Vec::new();
     let (mut parent, mut is_alternative) = (String::new(), false);
     for line in fragment.lines() {
         let indentation = &line[..line.len() - line.trim_start().len()];
         if let Some(comment) = line.trim_start().strip_prefix("# ") {
-            // An alternative stands in place of the line before.
+            // An alternative replaces the line before it.
             if is_alternative && let Some(last) = choices.last_mut() {
                 last.extend(choices_of(indentation, comment, &parent));
             }
@@ -127,7 +127,7 @@ fn readings(fragment: &str) -> Vec<String> {
     texts
 }
 
-/// What a line may become.
+/// The alternatives of a line.
 fn choices_of(indentation: &str, line: &str, parent: &str) -> Choices {
     let (content, comment) = line.split_once(" #").unwrap_or((line, ""));
     let content = content.trim_end();
@@ -167,7 +167,7 @@ fn choices_of(indentation: &str, line: &str, parent: &str) -> Choices {
     alternatives.map(|value| put(format!("{key}: {value}"))).collect()
 }
 
-/// Names of keys without values: all of them, or none where they are optional.
+/// Keys without values: all of them, or none if they are optional.
 fn keys(indentation: &str, names: &str, parent: &str, optional: bool) -> Choices {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
     let entry = |name: &str| format!("{indentation}{name}: {}\n", sample(parent, name));
@@ -180,7 +180,7 @@ fn sample(parent: &str, name: &str) -> String {
     found.map_or_else(|| format!("no sample for {parent}.{name}"), |it| it.2.to_owned())
 }
 
-/// The example in the comment, or one of ours.
+/// The example in the comment, or a default.
 fn literal(key: &str, comment: &str) -> String {
     let example = comment.split_once("e.g. \"").and_then(|(_, rest)| rest.split_once('"'));
     let known = LITERALS.iter().find(|(known, _)| *known == key);
@@ -190,7 +190,7 @@ fn literal(key: &str, comment: &str) -> String {
     }
 }
 
-/// The fragment in the smallest document that it can be a part of.
+/// The fragment inside the smallest document that can contain it.
 fn embedded(reading: &str) -> String {
     const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\n";
     const REST: &str = "    other: {type: succeed}\n";
@@ -206,15 +206,15 @@ fn embedded(reading: &str) -> String {
     }
 }
 
-/// What came of a reading.
+/// The result of one reading.
 enum Verdict {
     Loads,
-    /// Everything wrong with it is something that this engine says it does not do.
+    /// All its problems are features that this engine does not support.
     Unsupported,
     Refused,
 }
 
-/// Loads it; what is wrong with it is printed.
+/// Loads it and prints its problems.
 fn judge(text: &str) -> Verdict {
     const UNSUPPORTED: &str = "J063";
     let source = Source { name: "fragment".to_owned(), text: text.into(), files: Vec::new() };

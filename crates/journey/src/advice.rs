@@ -1,9 +1,9 @@
-//! What to do about a problem when nothing more exact is known: the rule itself, in a few words.
+//! General help for a problem, for use where nothing more exact is known: the rule in a few words.
 
 use crate::code::Code;
 
 impl Code {
-    /// What the rule asks for. Where a place knows better, it says so instead.
+    /// What the rule requires. The reporting code may give a more exact help instead.
     pub(crate) const fn advice(self) -> Option<&'static str> {
         Some(match self {
             Self::Header => {

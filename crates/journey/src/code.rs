@@ -1,7 +1,7 @@
-//! The codes of everything that can be wrong with a journey.
+//! The codes of all problems of a journey.
 //!
-//! `J001` to `J061` are the rules of the language by their number. From `J071` on: spellings that
-//! are accepted and not canonical. From `J091` on: what the times in a definition will lead to.
+//! `J001` to `J061` are the rules of the language by number. From `J071` on: accepted spellings
+//! that are not canonical. From `J091` on: warnings about the times in a definition.
 
 /// One kind of problem; each has a stable code and a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub(crate) enum Code {
     Expression,
     /// A schema that does not compile.
     Schema,
-    /// A path that goes nowhere: no `next`, not reachable, or without an end.
+    /// A wrong path: no `next`, not reachable, or without an end.
     Flow,
     /// A choice.
     Choice,
@@ -40,13 +40,13 @@ pub(crate) enum Code {
     TimerNext,
     /// A timer with keys of a step.
     TimerKeys,
-    /// At run time: a timer's mapper gave no duration or instant.
+    /// At run time: the mapper of a timer returned neither a duration nor an instant.
     TimerResult,
-    /// A synchronous start that meets a timer first.
+    /// A synchronous start that reaches a timer first.
     SyncTimer,
     /// A schedule outside a journey.
     ScheduleKind,
-    /// Where scheduled runs start.
+    /// The state at which scheduled runs start.
     ScheduleStart,
     /// The interval of a schedule.
     ScheduleInterval,
@@ -56,11 +56,11 @@ pub(crate) enum Code {
     ScheduleStartAt,
     /// Subject or context of a schedule that is not a mapper.
     ScheduleMappers,
-    /// What to do when a schedule exists.
+    /// What to do if a schedule exists already.
     ScheduleOnExisting,
     /// A scheduled path that reaches a step.
     SchedulePath,
-    /// At run time: a schedule's mapper gave the wrong kind of value.
+    /// At run time: a mapper of a schedule returned the wrong kind of value.
     ScheduleResult,
     /// At run time: a scheduled run reached a step.
     ScheduledStep,
@@ -130,29 +130,29 @@ pub(crate) enum Code {
     Config,
     /// The source is too large or too deep.
     TooLarge,
-    /// Something this engine does not do.
+    /// A feature that this engine does not support.
     Unsupported,
-    /// `default` inside a step, for `next`.
+    /// `default` inside a step, instead of `next`.
     StepDefault,
-    /// `default` beside a step or in its response, for `next`.
+    /// `default` beside a step or in its response, instead of `next`.
     StateDefault,
-    /// Keys of a step beside it.
+    /// Keys of a step beside its block.
     StepBeside,
-    /// An empty `target.path`, for none.
+    /// An empty `target.path`, instead of none.
     EmptyPath,
     /// `resultVar` beside a transform.
     ResultVarBeside,
     /// A parallel without `next`: it ends its scope.
     ParallelNext,
-    /// A placeholder in a duration, for a mapper.
+    /// A placeholder in a duration, instead of a mapper.
     TimerTemplate,
-    /// `params.body`, for `body`.
+    /// `params.body`, instead of `body`.
     ParamsBody,
     /// An attribute's `path` without `fromPayload`.
     AttributePath,
     /// The removed block `resources`.
     Resources,
-    /// `kind: Workflow`, for `Journey`.
+    /// `kind: Workflow`, instead of `Journey`.
     WorkflowKind,
     /// An older spelling of a retry policy.
     Backoff,

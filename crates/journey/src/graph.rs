@@ -1,13 +1,13 @@
-//! A journey as a drawing: every state with its kind, every way with its reason.
+//! A journey as a graph: every state with its kind, every transition with its condition.
 
 use meantime_core::graph::{Edge, Graph, Node};
 
 use crate::definition::{Journey, Scope, State, StateBody, Task};
 
-/// How many states are drawn: a subjourney is drawn at every call, and calls may be nested.
+/// The most states in a graph: a subjourney is repeated at every call, and calls may be nested.
 const MAX_NODES: usize = 5_000;
 
-/// Draws a journey, with what is inside of what. Ids are places, as waits and history name them.
+/// Builds the graph, with nesting. Node ids are element paths, as in waits and history.
 pub(crate) fn graph(journey: &Journey) -> Graph {
     let mut drawing = GraphBuilder { journey, graph: Graph::default(), calls: Vec::new() };
     drawing.scope(&journey.main, "");
@@ -20,7 +20,7 @@ pub(crate) fn graph(journey: &Journey) -> Graph {
 struct GraphBuilder<'j> {
     journey: &'j Journey,
     graph: Graph,
-    /// Subjourneys that are being drawn.
+    /// Subjourneys around the current node.
     calls: Vec<&'j str>,
 }
 
@@ -65,7 +65,7 @@ impl<'j> GraphBuilder<'j> {
         }
     }
 
-    /// A subjourney that is not being drawn already.
+    /// A subjourney that is not around the current node already.
     fn called(&self, name: &str) -> Option<(&'j str, &'j Scope)> {
         let (name, called) = self.journey.subjourneys.get_key_value(name)?;
         (!self.calls.contains(&name.as_str())).then_some((name, &called.scope))

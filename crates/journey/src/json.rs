@@ -1,17 +1,17 @@
-//! Values as JSON text, and places inside values.
+//! Values as JSON text, and paths into values.
 //!
-//! A path is a list of names. Nothing on the way, or something that is not an object, is made an
-//! object when a value is put below it.
+//! A path is a list of names. When a value is written below a path, anything on the way that is
+//! missing or not an object is replaced by an object.
 
 use meantime_core::{Fault, Json};
 use meantime_value::json::{Layout, WriteError, read_document, write, write_document};
 use meantime_value::{Entry, Key, Object, Value};
 
-/// Bytes of a value that is shown in a message.
+/// Bytes of a value in a message.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// Reads a document. Every document was checked where it came in, so one that cannot be read is
-/// damaged; it is never taken for another.
+/// Parses a document. Every document was checked when it was accepted, so one that cannot be parsed
+/// is damaged; this is reported and never replaced by a default.
 pub(crate) fn parse(json: &Json) -> Result<Value, Fault> {
     read_document(json).map_err(|error| Fault::new("unsupported_json", error.to_string()))
 }
@@ -21,7 +21,7 @@ pub(crate) fn text(value: &Value) -> Result<String, WriteError> {
     write(value, Layout::Compact, usize::MAX)
 }
 
-/// A value for people, cut where it becomes long.
+/// A value for messages, shortened if it is long.
 pub(crate) fn shown(value: &Value) -> String {
     let mut text = text(value).unwrap_or_else(|error| format!("({error})"));
     if let Some((end, _)) = text.char_indices().nth(MAX_SHOWN_BYTES) {
@@ -31,7 +31,7 @@ pub(crate) fn shown(value: &Value) -> String {
     text
 }
 
-/// A value as a document; one that is too deep is none.
+/// A value as a document; an error if it is nested too deep.
 pub(crate) fn document(value: &Value) -> Result<Json, Fault> {
     write_document(value, usize::MAX)
         .map_err(|error| Fault::new("unsupported_json", error.to_string()))
@@ -42,7 +42,7 @@ pub(crate) fn get<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, name| object(value)?.get(name))
 }
 
-/// The value at a path; names below `headers` are found in any case, as in expressions.
+/// The value at a path; names below `headers` match in any case, as in expressions.
 pub(crate) fn get_header<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     let mut above = "";
     path.iter().try_fold(value, |value, name| {
@@ -82,7 +82,7 @@ pub(crate) fn object_of<const N: usize>(pairs: [(&str, Value); N]) -> Value {
     Value::object(object)
 }
 
-/// The value with another one put at a path.
+/// The value with another one written at a path.
 pub(crate) fn put(value: &Value, path: &[String], new: Value) -> Value {
     let Some((name, rest)) = path.split_first() else { return new };
     let empty = Object::default();
@@ -106,7 +106,7 @@ pub(crate) fn put(value: &Value, path: &[String], new: Value) -> Value {
     Value::object(changed)
 }
 
-/// The value without what is at a path.
+/// The value without the part at a path.
 pub(crate) fn without(value: &Value, path: &[String]) -> Value {
     let (Some((name, rest)), Some(old)) = (path.split_first(), object(value)) else {
         return value.clone();

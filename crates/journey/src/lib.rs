@@ -1,8 +1,8 @@
 //! The notation of YAML journeys: reading, checking and running them.
 //!
-//! A journey is a state machine written in YAML: tasks, choices, waits, timers, parallel branches,
-//! with expressions that compute on one JSON context. Reading gives every problem at its place;
-//! running is pure, so the same events give the same effects on every machine (I6).
+//! A journey is a state machine in YAML: tasks, choices, waits, timers and parallel branches, with
+//! expressions over one JSON context. Reading reports every problem with its position; running is
+//! pure, so the same events give the same effects on every machine (I6).
 
 mod advice;
 mod check;

@@ -44,7 +44,8 @@ impl JourneyNotation {
         match read {
             Some(Document::Journey(journey)) => {
                 check::check(&journey, &mut report);
-                // What only the deployment lacks does not make the definition itself unfit.
+                // Values missing in this deployment are reported, but a stored definition must
+                // still load.
                 if !report.refuses_definition() {
                     compiled.definitions.push(definition(*journey));
                 }
@@ -83,7 +84,7 @@ impl Notation for JourneyNotation {
         }
         let is_yaml = !report.has_errors();
         compiled.diagnostics.extend(report.finish());
-        // A tree with holes would give problems that are none.
+        // An incomplete tree would lead to wrong problems.
         if is_yaml {
             for root in &documents.roots {
                 self.compile_document(root, source, limits, &mut compiled);

@@ -1,5 +1,5 @@
-//! The few things a journey wants from an `OpenAPI` 3 file: where an operation is and what it
-//! requires.
+//! The parts of an `OpenAPI` 3 file that journeys use: the URL of an operation and its required
+//! parameters.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Operation {
     pub(crate) required: Vec<Parameter>,
 }
 
-/// A parameter that must have a value.
+/// A required parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     /// `path`, `query` or `headers`.
@@ -31,7 +31,7 @@ pub(crate) struct Parameter {
 const HTTP_METHODS: [&str; 6] = ["get", "post", "put", "delete", "patch", "head"];
 
 impl OpenApi {
-    /// Reads a file.
+    /// Parses a file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut documents = yaml::read_with_aliases(text);
         if let Some(problem) = documents.problems.first() {
@@ -62,7 +62,7 @@ impl OpenApi {
         Ok(api)
     }
 
-    /// The one operation of an id.
+    /// The operation with an id, which must be unique.
     pub(crate) fn operation(&self, id: &str) -> Result<&Operation, String> {
         match self.operations.get(id).map(Vec::as_slice) {
             Some([operation]) => Ok(operation),
@@ -72,7 +72,7 @@ impl OpenApi {
     }
 }
 
-/// The first server's URL without a slash at its end; variables have their defaults.
+/// The first server's URL without a trailing slash; variables have their default values.
 fn first_server(root: &Node) -> Result<String, String> {
     let crate::yaml::Content::List(servers) =
         &root.get("servers").ok_or_else(|| "the file has no `servers`".to_owned())?.content

@@ -1,11 +1,11 @@
-//! Collects problems with their positions, never stopping at the first problem.
+//! Collects problems with their positions.
 
 use meantime_core::{Diagnostic, Position, Severity};
 
 use crate::code::Code;
 use crate::yaml::Span;
 
-/// More problems than this are not told: by then the first ones matter.
+/// The most problems that are reported; more would not help.
 const MAX_DIAGNOSTICS: usize = 200;
 
 /// Bytes of all expressions of one document.
@@ -19,7 +19,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Refuses the definition.
+    /// Reports an error, which rejects the definition.
     pub(crate) fn error(
         &mut self,
         code: Code,
@@ -29,20 +29,20 @@ impl Report {
         self.add(Severity::Error, code, span, message.into())
     }
 
-    /// Deploys, but is probably not what was meant.
+    /// Reports a warning: it deploys, but is probably not what was intended.
     pub(crate) fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Self {
         self.add(Severity::Warning, code, span, message.into())
     }
 
-    /// Says what to do about the problem reported last.
+    /// Adds a help text to the last reported problem.
     pub(crate) fn help(&mut self, help: impl Into<String>) {
         if let Some(last) = self.diagnostics.last_mut() {
             last.help = Some(help.into());
         }
     }
 
-    /// Counts an expression; false, and told once, when all of them together are too large. What
-    /// is made of an expression takes many times its own size.
+    /// Counts the bytes of an expression; false, with one error, when the total is too large. A
+    /// compiled expression takes a multiple of its source.
     pub(crate) fn count_expression_bytes(&mut self, bytes: usize, span: Span) -> bool {
         let before = self.expression_bytes;
         self.expression_bytes = before.saturating_add(bytes);
@@ -54,30 +54,30 @@ impl Report {
         fits
     }
 
-    /// Takes over a problem that another reader found.
+    /// Adds a problem that another reader found.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Whether something must be corrected before it deploys.
+    /// Whether there is an error.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|it| it.severity == Severity::Error)
     }
 
-    /// Whether the definition itself is unfit: more than a value that this deployment lacks (rule
-    /// 61), without which a stored definition must still load.
+    /// Whether the definition itself is invalid. A value that only this deployment lacks (rule 61)
+    /// does not count: a stored definition must still load.
     pub(crate) fn refuses_definition(&self) -> bool {
         let refuses =
             |it: &Diagnostic| it.severity == Severity::Error && it.code != Code::Config.code();
         self.diagnostics.iter().any(refuses)
     }
 
-    /// How many problems there are so far.
+    /// The number of problems so far.
     pub(crate) fn count(&self) -> usize {
         self.diagnostics.len()
     }
 
-    /// The problems, in source order: the errors first of all, if there are many.
+    /// The problems in source order; if there are too many, errors are kept first.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         if self.diagnostics.len() > MAX_DIAGNOSTICS {
             self.diagnostics.sort_by_key(|it| (std::cmp::Reverse(it.severity), it.start));

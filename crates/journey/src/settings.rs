@@ -1,7 +1,7 @@
-//! What a deployment decides: environment, configuration values, limits on metadata.
+//! The settings of a deployment: environment, configuration values, limits on metadata.
 //!
-//! A definition is judged with or without them: whoever only looks at a text gets a warning for
-//! what depends on a deployment, whoever deploys gets an error.
+//! What a definition needs from the deployment is an error if it is being deployed, and a warning
+//! if it is only checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct Settings {
     pub environment: String,
     /// Values for `platform.config`, by key.
     pub config: BTreeMap<String, Json>,
-    /// References of secrets that the engine has.
+    /// References of secrets that exist.
     pub secrets: BTreeSet<String>,
     /// Profiles with keys, for `apiKeyValidate:v1`.
     pub key_profiles: BTreeSet<String>,
@@ -55,7 +55,7 @@ pub struct MetadataLimits {
 }
 
 impl MetadataLimits {
-    /// Reads a document of `kind: MetadataLimits`; problems instead when it is none.
+    /// Reads a document of `kind: MetadataLimits`, or returns its problems.
     pub fn read(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let documents = yaml::read(text);
         let (settings, limits) = (Settings::default(), Limits::default());

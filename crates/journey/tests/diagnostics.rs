@@ -1,4 +1,4 @@
-//! What is said about definitions: every file in `tests/diagnostics` is a source and its problems.
+//! Diagnostics of definitions: every file in `tests/diagnostics` has sources and their problems.
 //!
 //! `UPDATE_EXPECT=1` rewrites the expected problems.
 
@@ -25,7 +25,7 @@ fn main() {
     libtest_mimic::run(&arguments, paths.into_iter().map(trial).collect()).exit();
 }
 
-/// A file: blocks with a source, each followed by a block with its problems.
+/// Reads a file: blocks with a source, each followed by a block with its problems.
 fn check(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let mut rewritten = String::new();

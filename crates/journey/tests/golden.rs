@@ -1,7 +1,7 @@
-//! States that a release saved must load, advance and finish, for ever.
+//! States that a release saved must always load, advance and finish.
 //!
-//! `golden/v1/NAME.hex` is a saved state of `everything.journey.yaml`, `NAME.trace` what follows
-//! from it. `UPDATE_EXPECT=1` adds files that are missing and never changes one that is there.
+//! `golden/v1/NAME.hex` is a saved state of `everything.journey.yaml`, `NAME.trace` the expected
+//! turns after it. `UPDATE_EXPECT=1` adds missing files and never changes an existing one.
 
 #![expect(clippy::disallowed_methods, reason = "tests read their cases from files")]
 
@@ -15,7 +15,7 @@ use meantime_core::{
 };
 use meantime_journey::{JourneyNotation, Settings};
 
-/// Places of the journey at which a state was saved, and the events that lead there.
+/// States of the journey at which a state was saved, and the events that lead there.
 const PLACES: [(&str, &[&str]); 8] = [
     ("step", &[]),
     ("http", &["submit ask"]),
@@ -27,7 +27,7 @@ const PLACES: [(&str, &[&str]); 8] = [
     ("closing", &["submit ask", "done", "cancel"]),
 ];
 
-/// What is tried from every place, one after the other, until the run is over.
+/// The events that are tried from every state, one after the other, until the run ends.
 const REST: [&str; 7] =
     ["answer", "done", "submit approve", "submit callback", "submit ask", "fire", "child"];
 
@@ -55,7 +55,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name)
 }
 
-/// Plays events on one run, knowing what it waits for.
+/// Plays events on one run and keeps track of what it waits for.
 struct Player {
     notation: JourneyNotation,
     definition: Definition,
@@ -63,7 +63,7 @@ struct Player {
     now: Timestamp,
     turn_no: u64,
     state: State,
-    /// The last effect of each kind that something may answer.
+    /// The last effect of each kind that an event may answer.
     timer: Option<EffectKey>,
     task: Option<EffectKey>,
     schedule: Option<EffectKey>,
@@ -149,7 +149,7 @@ impl Player {
         };
         let turn = self.notation.advance(&self.definition, &self.state, &[event], &self.cx());
         let turn = turn.expect("a saved state advances");
-        // Lines of the history are for people: a later release may tell more.
+        // History records are for people and left out: a later release may add more.
         let lasting = turn.effects.iter().filter(|it| !matches!(it, Effect::Record { .. }));
         let effects: Vec<&str> = lasting.map(Effect::name).collect();
         let verdict = format!("{:?}", turn.verdicts[0]);
@@ -177,7 +177,7 @@ impl Player {
         self.state = turn.state;
     }
 
-    /// Goes round until the run is over.
+    /// Repeats the events until the run ends.
     fn finish(&mut self) -> String {
         for what in REST.iter().cycle().take(100) {
             if !self.over {
@@ -188,7 +188,7 @@ impl Player {
         std::mem::take(&mut self.trace)
     }
 
-    /// Keys of what it waits for, then the format and the bytes.
+    /// Keys of the open effects, then the format and the bytes.
     fn save(&self) -> String {
         let key = |key: Option<EffectKey>| {
             key.map_or_else(|| "-".to_owned(), |it| format!("{}.{}", it.turn_no, it.ordinal))

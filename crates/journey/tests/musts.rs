@@ -1,4 +1,4 @@
-//! What was asked for has tests that name it: every statement of the decisions on deadlines (7),
+//! Every requirement has a test that names it: every statement of the decisions on deadlines (7),
 //! schedules (17) and timers (18), listed in `docs/internals/journey.md`, and every rule for
 //! definitions.
 
@@ -24,7 +24,8 @@ fn every_statement_is_named_by_a_behaviour_or_a_diagnostic() {
     assert!(missing.is_empty(), "no test names {missing:?}");
 }
 
-/// Rules that hold at run time are named by behaviours; all others are shown with a place.
+/// Rules that apply at run time are named by behaviours; all others by a diagnostic with its
+/// position.
 #[test]
 fn every_rule_for_definitions_is_shown_and_every_problem_says_what_to_do() {
     let mut shown = named();

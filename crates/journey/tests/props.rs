@@ -29,7 +29,7 @@ proptest! {
         compile(&text);
     }
 
-    /// A definition with a hole, a line twice or a cut end is read or refused.
+    /// A definition with a missing line, a repeated line or a cut end is read or refused.
     #[test]
     fn damaged_definitions_are_refused_or_read(
         from in 0..WHOLE.len(),
@@ -48,7 +48,7 @@ proptest! {
         prop_assert!(!definitions.is_empty() || problems > 0);
     }
 
-    /// Every event in every order gets a verdict, and the same ones give the same bytes.
+    /// Every event in every order gets a verdict, and the same events give the same bytes.
     #[test]
     fn running_is_total_and_deterministic(steps in prop::collection::vec(any_step(), 0..40)) {
         let one = play(&steps);
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// An event, aimed at something that was armed or at nothing.
+/// An event for an open effect or for none.
 #[derive(Debug, Clone)]
 struct Step {
     kind: u8,

@@ -1,21 +1,22 @@
-//! Which starts get in when more come than can be done.
+//! Admission of starts when more arrive than can be served.
 //!
 //! ```text
-//!   start ─► room? ─► admitted ─── waits ───► its turn begins ─► committed ─► its caller hears it
-//!              │          │                         │                               │
-//!              │          └── given up              └── the longest wait            └── how late
-//!              │                                        of each batch
-//!              no: refused, at no cost        interval by interval: fewer or more may be in flight
+//!  start ─► room? ─► admitted ─── waits ──► its turn begins ─► committed ─► its caller is answered
+//!             │          │                        │                               │
+//!             │          └── abandoned            └── the longest wait            └── how late
+//!             │                                       of each batch
+//!             no: rejected, at no cost       at each interval: fewer or more may be in flight
 //! ```
 //!
-//! A start is in flight from its admission to its commit. A batch takes whatever is there, so the
-//! longest wait in it tells how far the engine is behind; how late callers hear their answers tells
-//! how far the server's own threads are behind. When even the best batch of an interval and the
-//! answers together are late by more than a target, fewer starts may be in flight; when they are
-//! not, more may, until there is no bound at all. A burst that is worked off within an interval is
-//! never refused. Work that is under way (completions, signals, cancels) is not asked.
+//! A start is in flight from its admission to its commit. A batch takes all pending starts, so the
+//! longest wait in it shows how far the engine is behind; the delay between an answer and its
+//! caller receiving it shows how far the server's own threads are behind. If even the best batch of
+//! an interval and the answers together are later than a target, fewer starts may be in flight;
+//! otherwise more may, until there is no bound at all. A burst that is worked off within an
+//! interval is never rejected. Other commands (completions, signals, cancels) are not subject to
+//! admission.
 //!
-//! [`Admission`] decides by the times it is given. [`Gate`] shares it and measures.
+//! [`Admission`] decides from the times it is given. [`Gate`] shares it and measures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,28 +24,28 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 
-/// How long a delay must last before anything is refused.
+/// How long a delay must last before anything is rejected.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// So many may always be in flight: whoever starts little is not refused because others make much
-/// work.
+/// This many starts may always be in flight, so that a client that starts little is not rejected
+/// because others start much.
 const FLOOR: f64 = 24.0;
 
-/// What a commit costs however little is in it is seen by commits of at most so many units. Those
-/// of a busy engine are larger, and would call every delay normal.
+/// Only commits of at most this many units show the fixed cost of a commit. The larger ones of a
+/// busy engine would make every delay look normal.
 const SMALL: usize = 64;
 
-/// How much of the best rate is left after an interval: half of it after seven seconds.
+/// How much of the best rate is kept after an interval: half of it after seven seconds.
 const MEMORY: f64 = 0.99;
 
-/// A bound above this is none.
+/// A bound above this is removed.
 const OPEN: f64 = 16_384.0;
 
-/// There is no room for a start.
+/// No start can be admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// The rule itself: no clock, no lock. Times are counted from any fixed moment.
+/// The rule itself, without clock and lock. Times count from any fixed moment.
 #[derive(Debug)]
 pub struct Admission {
     target: Duration,
@@ -54,26 +55,26 @@ pub struct Admission {
     begun: usize,
     /// How many may be in flight.
     bound: Option<f64>,
-    /// Since when some wait and no turn has begun.
+    /// Since when starts wait and no turn has begun.
     stalled_since: Option<Duration>,
-    /// What a commit costs, however little is in it.
+    /// The fixed cost of a commit.
     commit: Duration,
-    /// The most starts a second that got their turn, lately.
+    /// The best recent rate of starts that got their turn, per second.
     best: f64,
     interval: Interval,
 }
 
-/// What was seen since the last decision.
+/// Measurements since the last decision.
 #[derive(Debug, Default)]
 struct Interval {
     began: Duration,
     /// Starts that got their turn.
     starts: usize,
-    /// The most that were in flight at a time.
+    /// The largest number in flight.
     most: usize,
-    /// The shortest of the longest waits of batches.
+    /// The smallest of the longest waits of batches.
     least_wait: Option<Duration>,
-    /// How late answers were heard, added up, and how many.
+    /// The sum of the delays of answers, and their number.
     late: Duration,
     answers: u32,
     /// The shortest of the small commits.
@@ -81,7 +82,7 @@ struct Interval {
 }
 
 impl Admission {
-    /// Nobody waits and there is no bound.
+    /// Without waiting starts and without a bound.
     pub fn new(target: Duration) -> Self {
         let (commit, interval) = (Duration::ZERO, Interval::default());
         Self {
@@ -96,14 +97,14 @@ impl Admission {
         }
     }
 
-    /// Whether one more may be in flight.
+    /// Whether one more start may be in flight.
     pub fn has_room(&mut self, now: Duration) -> Result<(), Full> {
         self.decide(now);
         let is_full = self.bound.is_some_and(|bound| count(self.in_flight()) >= bound);
         if is_full { Err(Full) } else { Ok(()) }
     }
 
-    /// A start comes in, if there is room.
+    /// Admits a start, if there is room.
     pub fn enter(&mut self, now: Duration) -> Result<(), Full> {
         self.has_room(now)?;
         if self.waiting == 0 {
@@ -114,13 +115,13 @@ impl Admission {
         Ok(())
     }
 
-    /// A start that was admitted will have no turn.
+    /// An admitted start will have no turn.
     pub fn leave(&mut self, now: Duration) {
         self.decide(now);
         self.forget(1);
     }
 
-    /// So many starts got their turn together; one of them has waited so long, the others less.
+    /// The turns of `starts` starts begin together; the longest wait among them is given.
     pub fn began(&mut self, now: Duration, starts: usize, longest: Duration) {
         let least = self.interval.least_wait.get_or_insert(longest);
         *least = longest.min(*least);
@@ -131,18 +132,18 @@ impl Admission {
         self.decide(now);
     }
 
-    /// The turns of so many starts are committed, or will not be.
+    /// The turns of `starts` starts are committed, or will not be.
     pub fn ended(&mut self, starts: usize) {
         self.begun = self.begun.saturating_sub(starts);
     }
 
-    /// A caller heard an answer so long after it was given.
+    /// A caller received its answer with this delay.
     pub fn heard(&mut self, late: Duration) {
         self.interval.late = self.interval.late.saturating_add(late);
         self.interval.answers = self.interval.answers.saturating_add(1);
     }
 
-    /// A commit of so many units took so long.
+    /// A commit of `units` units took this long.
     pub fn committed(&mut self, units: usize, took: Duration) {
         if units <= SMALL {
             let least = self.interval.least_commit.get_or_insert(took);
@@ -150,7 +151,7 @@ impl Admission {
         }
     }
 
-    /// How many wait for their turn.
+    /// How many starts wait for their turn.
     pub const fn waiting(&self) -> usize {
         self.waiting
     }
@@ -166,7 +167,7 @@ impl Admission {
         }
     }
 
-    /// At the end of an interval: may fewer be in flight from now on, or more?
+    /// At the end of an interval: decides whether fewer or more may be in flight.
     fn decide(&mut self, now: Duration) {
         let lasted = now.saturating_sub(self.interval.began);
         if lasted < INTERVAL {
@@ -176,15 +177,17 @@ impl Admission {
         let seen = std::mem::replace(&mut self.interval, next);
         let stalled = self.stalled_since.map(|since| now.saturating_sub(since));
         let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= INTERVAL));
-        // Before a request is read it waits for the same threads as its answer; that is not seen.
+        // Before a request is read, it waits for the same threads as its answer. That wait cannot
+        // be measured, so the delay of the answer counts twice.
         let late = seen.late.checked_div(seen.answers).unwrap_or_default() * 2;
         let wait = wait.map(|wait| wait.saturating_add(late));
-        // While one batch is written the next one gathers: on a slow disk that is no overload.
+        // While one batch is written the next one collects: on a slow disk this wait is no
+        // overload.
         self.commit = seen.least_commit.unwrap_or(self.commit);
         let target = self.target.max(self.commit * 2);
         self.best = (self.best * MEMORY).max(count(seen.starts) / lasted.as_secs_f64());
-        // What was done in that time when it went best can be done again: whatever makes turns
-        // late then, it is not that so many are in flight.
+        // What was once done within the target can be done again: if turns are late with this many
+        // in flight, their number is not the reason.
         let floor = (self.best * target.as_secs_f64()).max(FLOOR);
         self.bound = match (wait, self.bound) {
             (Some(wait), bound) if wait > target => {
@@ -202,7 +205,7 @@ const fn count(starts: usize) -> f64 {
     starts as f64
 }
 
-/// The rule, shared by everybody who starts something.
+/// The rule, shared by all callers that start instances.
 #[derive(Debug)]
 pub struct Gate {
     watch: Stopwatch,
@@ -211,26 +214,26 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// An open gate.
+    /// A gate without a bound.
     pub fn new(target: Duration) -> Arc<Self> {
         let rule = Mutex::new(Admission::new(target));
         Arc::new(Self { watch: Stopwatch::start(), rule, refused: AtomicU64::default() })
     }
 
-    /// Whether a start would get in, before anything is spent on it.
+    /// Whether a start would be admitted, before anything is spent on it.
     pub fn has_room(&self) -> Result<(), Full> {
         let room = self.rule().has_room(self.watch.elapsed());
         room.inspect_err(|Full| self.count_refused())
     }
 
-    /// Lets a start in, if there is room.
+    /// Admits a start, if there is room.
     pub fn admit(self: &Arc<Self>) -> Result<Admitted, Full> {
         let entered = self.rule().enter(self.watch.elapsed());
         entered.inspect_err(|Full| self.count_refused())?;
         Ok(Admitted { gate: self.clone(), since: Stopwatch::start(), waits: true })
     }
 
-    /// The turns of these starts begin; how many they are.
+    /// The turns of these starts begin; returns how many they are.
     pub(crate) fn began(&self, starts: Vec<Admitted>) -> usize {
         let Some(longest) = starts.iter().map(|it| it.since.elapsed()).max() else { return 0 };
         let count = starts.len();
@@ -239,12 +242,12 @@ impl Gate {
         count
     }
 
-    /// The turns of so many starts are committed, or will not be.
+    /// The turns of `starts` starts are committed, or will not be.
     pub(crate) fn ended(&self, starts: usize) {
         self.rule().ended(starts);
     }
 
-    /// A caller heard an answer that was given then.
+    /// A caller received an answer that was given at that moment.
     pub(crate) fn heard(&self, given: &Stopwatch) {
         self.rule().heard(given.elapsed());
     }
@@ -253,7 +256,7 @@ impl Gate {
         self.rule().committed(units, took);
     }
 
-    /// How many starts were refused.
+    /// How many starts were rejected.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -272,7 +275,7 @@ impl Gate {
     }
 }
 
-/// A start that was let in. It waits until its turn begins or this is dropped.
+/// A start that was admitted. It counts as waiting until its turn begins or this is dropped.
 #[derive(Debug)]
 pub struct Admitted {
     gate: Arc<Gate>,
@@ -304,14 +307,14 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// The turns of so many starts begin after so long, and are committed at once.
+    /// The turns of `starts` starts begin after the given wait, and are committed at once.
     fn does(gate: &mut Admission, now: Duration, starts: usize, longest: Duration) {
         gate.began(now, starts, longest);
         gate.ended(starts);
     }
 
-    /// A server that does so many starts a second in a batch every ten milliseconds, and callers
-    /// who come at their own rate: how many were refused, and the longest wait at the end.
+    /// A server with a fixed rate in batches of ten milliseconds, and callers with a rate of their
+    /// own: returns how many were rejected, and the longest wait at the end.
     fn load(
         gate: &mut Admission,
         from: u64,
@@ -353,7 +356,7 @@ mod tests {
         let share = refused * 100 / 240_000;
         assert!((60..=72).contains(&share), "{share} percent");
         assert!(longest <= 60, "{longest} ms");
-        // All of what it can do is done.
+        // The server is fully used.
         assert!(240_000 - refused >= 76_000, "{}", 240_000 - refused);
     }
 
@@ -372,7 +375,7 @@ mod tests {
     fn turns_that_are_late_for_other_reasons_do_not_throttle_what_can_be_done() {
         let mut gate = Admission::new(TARGET);
         load(&mut gate, 0, 2_000, 80, 80);
-        // Something else slows everything down, whatever is let in.
+        // Something else slows everything down, independent of admission.
         for now in (2_000..4_000).step_by(50) {
             let entered = (0..400).filter(|_| gate.enter(ms(now)).is_ok()).count();
             does(&mut gate, ms(now + 50), entered, ms(50));
@@ -439,7 +442,7 @@ mod tests {
     #[test]
     fn answers_that_are_heard_late_are_overload_too() {
         let mut gate = Admission::new(TARGET);
-        // More at a time than are done in the target when it goes best.
+        // More in flight than are done within the target at the best rate.
         let entered = |gate: &mut Admission, now: u64, late: u64| {
             let entered = (0..4_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
             does(gate, ms(now + 1), entered, ms(1));
@@ -450,14 +453,14 @@ mod tests {
         assert!(before.iter().all(|it| *it == 4_000));
         let after: Vec<_> =
             (2_000..5_000).step_by(50).map(|at| entered(&mut gate, at, 30)).collect();
-        // 80,000 a second at best: about what is done in the target may always be in flight.
+        // At best 80,000 per second: about what is done within the target may always be in flight.
         assert!(after.last().is_some_and(|it| (1_000..1_700).contains(it)), "{after:?}");
     }
 
     #[test]
     fn a_start_is_in_flight_until_its_batch_is_through() {
         let mut gate = Admission::new(TARGET);
-        // One batch a second: nothing else begins meanwhile.
+        // One batch per second: nothing else begins meanwhile.
         for now in (0..20_000).step_by(1_000) {
             let entered = (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
             does(&mut gate, ms(now + 900), entered, ms(900));

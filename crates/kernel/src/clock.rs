@@ -1,8 +1,8 @@
-//! The one clock (I7). No other file reads the time.
+//! The only clock (I7). No other file reads the time.
 //!
-//! Two times exist: *engine* time, which timers, deadlines, schedules, retries and time to live
-//! use and which may be virtual, and *real* time, which leases and long polls use. On the wall
-//! clock they are the same.
+//! There are two times: *engine* time, which timers, deadlines, schedules, retries and times to
+//! live use and which may be virtual, and *real* time, which leases and long polls use. On the wall
+//! clock they are equal.
 
 #[cfg(target_os = "linux")]
 mod step;
@@ -16,9 +16,9 @@ use meantime_core::Timestamp;
 /// Both times at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Now {
-    /// What timers and deadlines are compared with.
+    /// The time for timers and deadlines.
     pub engine: Timestamp,
-    /// What leases are compared with.
+    /// The time for leases.
     pub real: Timestamp,
 }
 
@@ -28,7 +28,7 @@ impl Now {
         Self { engine: instant, real: instant }
     }
 
-    /// The later of both, each for itself: kernel time never goes backwards (T13).
+    /// The later of both, separately: kernel time never goes backwards (T13).
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { engine: self.engine.max(other.engine), real: self.real.max(other.real) }
@@ -44,30 +44,31 @@ pub trait Clock: Send + Sync {
     /// somebody moving a virtual clock can make it come.
     fn until(&self, instant: Timestamp) -> Option<Duration>;
 
-    /// Whether engine time is moved by somebody, instead of passing.
+    /// Whether engine time moves only on request.
     fn is_virtual(&self) -> bool {
         false
     }
 
-    /// Time since some moment, which passes evenly whatever is done to the wall clock. It goes on
-    /// while the machine is suspended, where the system can tell.
+    /// Monotonic time since some moment, independent of the wall clock. It continues while the
+    /// machine is suspended, where the system supports that.
     fn steady(&self) -> Duration {
         steady()
     }
 
-    /// Time since some moment, as sleeps count it: it stands still while the machine is suspended.
+    /// Monotonic time since some moment, as sleeps count it: it stops while the machine is
+    /// suspended.
     fn awake(&self) -> Duration {
         awake()
     }
 
-    /// Calls back when the wall clock was set, or went on after the machine was suspended. Says
-    /// whether it can: who is not told has to look for it.
+    /// Calls back when the wall clock was set, or jumped after the machine was suspended. Returns
+    /// false if the system cannot report that, and the caller must check for it.
     fn on_step(&self, _heard: Heard) -> bool {
         false
     }
 }
 
-/// Hears that the wall clock was set; says whether it wants to hear it again.
+/// Called when the wall clock was set; returns whether it wants further calls.
 pub type Heard = Box<dyn Fn() -> bool + Send>;
 
 /// The wall clock.
@@ -90,15 +91,15 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock put right by the time of a store that several nodes share, so that they all go by the
-/// same time (I7). From one measurement to the next it goes on by steady time: whoever sets the
-/// clock of this machine in between moves nothing.
+/// A clock adjusted to the time of a shared store, so that all its nodes use the same time (I7).
+/// Between two measurements it follows monotonic time, so setting the clock of this machine has no
+/// effect.
 pub struct AdjustedClock {
     inner: Arc<dyn Clock>,
     measured: RwLock<Option<Measured>>,
 }
 
-/// What the store's clock showed at a moment of steady time.
+/// The time of the store at a moment of monotonic time.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     time: Timestamp,
@@ -106,23 +107,23 @@ struct Measured {
 }
 
 impl AdjustedClock {
-    /// A clock that is believed until it is put right.
+    /// An unadjusted clock.
     pub const fn new(inner: Arc<dyn Clock>) -> Self {
         Self { inner, measured: RwLock::new(None) }
     }
 
-    /// The clock of this machine, as it is.
+    /// The unadjusted clock of this machine.
     pub fn local(&self) -> Timestamp {
         self.inner.now().real
     }
 
-    /// The store's clock showed this when [`Clock::steady`] was that.
+    /// Adjusts the clock: the store had this time when [`Clock::steady`] had that value.
     pub fn put_right(&self, time: Timestamp, at: Duration) {
         let mut measured = self.measured.write().unwrap_or_else(PoisonError::into_inner);
         *measured = Some(Measured { time, at });
     }
 
-    /// The store's time, if it was ever measured.
+    /// The time of the store, if it was ever measured.
     fn shared(&self) -> Option<Timestamp> {
         let measured = *self.measured.read().unwrap_or_else(PoisonError::into_inner);
         let Measured { time, at } = measured?;
@@ -163,7 +164,7 @@ impl Clock for AdjustedClock {
     }
 }
 
-/// An engine clock that stands still until it is moved; leases still use the wall clock.
+/// An engine clock that moves only on request; leases still use the wall clock.
 #[derive(Debug)]
 pub struct VirtualClock {
     engine_ms: AtomicI64,
@@ -196,13 +197,13 @@ impl Clock for VirtualClock {
     }
 
     fn on_step(&self, heard: Heard) -> bool {
-        // Leases live in real time.
+        // Leases use real time.
         SystemClock.on_step(heard)
     }
 }
 
-/// Notices that the wall clock was set, or went on while the machine was suspended: it and the time
-/// that sleeps count disagree about how much has passed.
+/// Detects that the wall clock was set, or jumped while the machine was suspended: it and the time
+/// that sleeps count have advanced by different amounts.
 #[derive(Debug)]
 pub struct StepDetector {
     wall: Timestamp,
@@ -210,15 +211,16 @@ pub struct StepDetector {
 }
 
 impl StepDetector {
-    /// What a clock is corrected by without a word, in milliseconds: more is a step.
+    /// Smaller differences are normal corrections of a clock, in milliseconds; larger ones are
+    /// steps.
     pub const STEP_MS: i64 = 500;
 
-    /// Begins to look at a clock.
+    /// Starts observing a clock.
     pub fn new(clock: &AdjustedClock) -> Self {
         Self { wall: clock.local(), awake: clock.awake() }
     }
 
-    /// How far the clock was set since the last look, in milliseconds; backwards is negative.
+    /// How far the clock was set since the last call, in milliseconds; negative is backwards.
     pub fn look(&mut self, clock: &AdjustedClock) -> Option<i64> {
         let before = std::mem::replace(self, Self::new(clock));
         let passed = self.awake.saturating_sub(before.awake).as_millis();
@@ -228,13 +230,12 @@ impl StepDetector {
     }
 }
 
-/// Measures how long something takes, for figures and for who gets in under load. Nothing that is
-/// stored depends on it.
+/// Measures durations, for figures and for admission. Nothing that is stored depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Begins to measure.
+    /// Starts measuring.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock (I7)")]
     pub fn start() -> Self {
         Self(Instant::now())
@@ -246,7 +247,7 @@ impl Stopwatch {
     }
 }
 
-/// Time that passes evenly, suspended or not.
+/// Monotonic time that includes suspension.
 #[cfg(target_os = "linux")]
 fn steady() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -255,7 +256,7 @@ fn steady() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Time that passes evenly.
+/// Monotonic time.
 #[cfg(not(target_os = "linux"))]
 fn steady() -> Duration {
     awake()

@@ -1,4 +1,4 @@
-//! What callers may ask of the kernel, and what they are told.
+//! The commands of the kernel, and its replies.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::store;
 pub enum Command {
     /// Adds definitions, all or nothing.
     Deploy(Deployment),
-    /// Retires a version; instances that run it go on.
+    /// Undeploys a version; running instances continue.
     Undeploy {
         /// The name.
         name: String,
@@ -24,75 +24,75 @@ pub enum Command {
     },
     /// Starts an instance.
     Start(StartCommand),
-    /// Makes a schedule, or changes the one of the same identity.
+    /// Creates a schedule, or changes the one with the same identity.
     PutSchedule {
         /// The schedule.
         spec: Box<ScheduleSpec>,
-        /// What to do when one is active.
+        /// What to do if one is active.
         on_existing: OnExisting,
     },
-    /// An operator's hand on a schedule: pause, resume, trigger, back-fill, change (S14).
+    /// An operator's action on a schedule: pause, resume, trigger, backfill, change (S14).
     Schedule {
-        /// Which.
+        /// The schedule.
         schedule: InstanceId,
-        /// What to do.
+        /// The action.
         action: ScheduleAction,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
     /// Sends a signal to one instance.
     Signal {
-        /// To whom.
+        /// The instance.
         instance: InstanceId,
         /// The signal's name.
         name: String,
-        /// What is sent.
+        /// The payload.
         payload: Json,
     },
     /// Publishes a message.
     Publish(Message),
-    /// Sends a signal to everyone who waits for it.
+    /// Sends a broadcast to all instances that wait for it.
     Broadcast {
-        /// The signal's name.
+        /// The broadcast's name.
         name: String,
-        /// What is sent.
+        /// The payload.
         payload: Json,
     },
     /// Input for a step.
     Submit {
-        /// To whom.
+        /// The instance.
         instance: InstanceId,
         /// The step.
         step: String,
         /// The body.
         payload: Json,
-        /// What a surface read from the request besides its body.
+        /// Values that a surface read from the request besides its body.
         bound: Option<Json>,
     },
-    /// Ends an instance. Cancelling what is over changes nothing.
+    /// Cancels an instance. Cancelling an ended instance changes nothing.
     Cancel {
-        /// Which.
+        /// The instance.
         instance: InstanceId,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
-    /// Does nothing to an instance: with [`Wait::Ended`] it is answered when that is over.
+    /// Changes nothing: with [`Wait::Ended`] it is answered when the instance has ended.
     Await {
-        /// Which.
+        /// The instance.
         instance: InstanceId,
     },
     /// An operator's correction of variables.
     SetVariables {
-        /// Which.
+        /// The instance.
         instance: InstanceId,
         /// A JSON object of new values.
         values: Json,
-        /// The scope they live in; none is the root.
+        /// The scope of the variables; `None` means the root.
         scope: Option<String>,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
-    /// A worker asks for tasks.
+    /// A worker claims tasks.
     Claim(ClaimCommand),
     /// A worker, the engine or a person reports on a task.
     Report {
@@ -100,10 +100,10 @@ pub enum Command {
         task: TaskId,
         /// The lease token; people have none.
         token: Option<LeaseToken>,
-        /// What they say.
+        /// The report.
         report: Report,
     },
-    /// A worker needs more time.
+    /// A worker extends its lease.
     Extend {
         /// The task.
         task: TaskId,
@@ -112,48 +112,48 @@ pub enum Command {
         /// How long from now.
         lease_ms: u64,
     },
-    /// A worker gives a task back that it never began: it counts as not claimed.
+    /// A worker returns a task that it has not begun: the claim does not count.
     Release {
         /// The task.
         task: TaskId,
         /// The lease token.
         token: LeaseToken,
     },
-    /// Gives a user task to a person, or to nobody.
+    /// Assigns a user task to a person, or removes the assignment.
     Assign {
         /// The task.
         task: TaskId,
         /// The person.
         assignee: Option<String>,
     },
-    /// Tries what an incident stopped once more.
+    /// Retries what an incident holds.
     RetryIncident {
-        /// Which.
+        /// The incident.
         incident: IncidentId,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
-    /// Ends what an incident stopped, with what it would have ended with.
+    /// Completes the element or task of an incident with variables.
     ResolveIncident {
-        /// Which.
+        /// The incident.
         incident: IncidentId,
         /// A JSON object of variables.
         variables: Json,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
     /// Moves, fires, freezes or releases a timer or a deadline (O1).
     EditTimer {
-        /// Which.
+        /// The timer.
         timer: TimerId,
-        /// What to do.
+        /// The edit.
         edit: TimerEdit,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
-    /// Confirms that a restored copy may act. Without effect on a kernel that is not paused.
+    /// Resumes a restored store. It has no effect on a kernel that is not paused.
     Resume {
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
 }
@@ -165,7 +165,7 @@ pub struct Deployment {
     pub notation: String,
     /// The source, kept byte for byte.
     pub source: Source,
-    /// What it compiled to.
+    /// Its compiled definitions.
     pub definitions: Vec<Arc<Definition>>,
 }
 
@@ -174,65 +174,65 @@ pub struct Deployment {
 pub struct StartCommand {
     /// The definition's name.
     pub definition: String,
-    /// Which version; none is the latest.
+    /// The version; `None` means the latest.
     pub version: Option<u32>,
     /// The input.
     pub input: Json,
-    /// Where it begins, if not at the beginning; in the terms of its notation.
+    /// Where it begins, if not at its start; in the terms of its notation.
     pub at: Option<String>,
-    /// What a surface read from the request besides the input.
+    /// Values that a surface read from the request besides the input.
     pub bound: Option<Json>,
     /// A business key, unique among live instances of the definition.
     pub key: Option<String>,
-    /// When it must be over.
+    /// When it must have ended.
     pub deadline_at: Option<Timestamp>,
-    /// The same as the caller put it, where that was a duration: whoever repeats the request says
-    /// the same words, which mean a later instant by then.
+    /// The deadline as the caller wrote it, if it was a duration: a repeated request contains the
+    /// same text, although it means a later instant by then.
     pub deadline_after: Option<String>,
-    /// Tags to find it by.
+    /// Tags by which it can be found.
     pub tags: Vec<String>,
-    /// Makes a repetition harmless.
+    /// An idempotency key, which makes a repetition harmless.
     pub idempotency: Option<String>,
 }
 
-/// A worker asks for tasks.
+/// A claim of a worker.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimCommand {
-    /// Who asks.
+    /// The worker.
     pub worker: String,
-    /// Types it can do; empty is any.
+    /// Types it can do; empty means any.
     pub types: Vec<String>,
-    /// Queues it serves; empty is the default queue.
+    /// Queues it serves; empty means the default queue.
     pub queues: Vec<String>,
-    /// How many at most.
+    /// The largest number of tasks.
     pub max: usize,
-    /// For how long.
+    /// How long the lease lasts.
     pub lease_ms: u64,
-    /// How long to wait when there is nothing to do.
+    /// How long to wait if there is no task.
     pub wait_ms: u64,
 }
 
-/// The fence of a claimed task: not a credential (I5).
+/// The token of a claimed task: a fence, not a credential (I5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseToken {
     /// The store's epoch.
     pub epoch: u32,
-    /// How often the task was claimed.
+    /// The number of claims of the task.
     pub claims: u32,
 }
 
-/// What a worker says of a task.
+/// A report on a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// It is done.
+    /// It was completed.
     Completed(Json),
-    /// It did not work.
+    /// It failed.
     Failed {
         /// The error.
         failure: Failure,
         /// Whether another attempt may help.
         retryable: bool,
-        /// How long to wait before it.
+        /// How long to wait before the next attempt.
         retry_after_ms: Option<u64>,
         /// A business error thrown on purpose.
         thrown: Option<Thrown>,
@@ -242,15 +242,15 @@ pub enum Report {
 /// The code of a schedule that breaks a rule (S11).
 pub const SCHEDULE_INVALID: &str = "SCHEDULE_INVALID";
 
-/// The code of a change that was made on condition of a generation that is gone (S15).
+/// The code of a change that required a generation which has passed (S15).
 pub const SCHEDULE_CHANGED: &str = "SCHEDULE_CHANGED";
 
-/// What to do to a schedule.
+/// An action on a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleAction {
     /// No occurrences until it is resumed.
     Pause,
-    /// Occurrences again; what passed in between is missed, and treated as the policy says.
+    /// Occurrences again; those that passed in between are missed, and treated by the policy.
     Resume,
     /// One run now. It counts as a run.
     Trigger,
@@ -278,7 +278,7 @@ impl ScheduleAction {
     }
 }
 
-/// What to do to a timer.
+/// An edit of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerEdit {
     /// Due at another instant.
@@ -294,12 +294,13 @@ pub enum TimerEdit {
 /// When a caller is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wait {
-    /// After the turn that took the command, and all that follow by themselves.
+    /// After the turn that took the command, and all turns that follow without input.
     #[default]
     Quiet,
-    /// When the instance waits only for time, signals, messages, steps or people, or is over.
+    /// When the instance is idle: it waits only for time, signals, messages, steps or people, or
+    /// has ended.
     Idle,
-    /// When the instance is over.
+    /// When the instance has ended.
     Ended,
 }
 
@@ -310,32 +311,32 @@ pub enum Reply {
     Done,
     /// Definitions, with version and whether each is new.
     Deployed(Vec<Deployed>),
-    /// The instance; `repeated` when an earlier request had started it.
+    /// The instance; `repeated` if an earlier request had started it.
     Started {
-        /// Which.
+        /// The instance.
         instance: InstanceId,
-        /// Whether it was there already.
+        /// Whether it existed already.
         repeated: bool,
-        /// How it stood when it was answered; none when the store must be asked.
+        /// Its row at the time of the answer; `None` if the store must be read.
         row: Option<Box<store::InstanceRow>>,
     },
-    /// The schedule that was made or changed.
+    /// The schedule that was created or changed.
     Scheduled {
-        /// Which.
+        /// The schedule.
         schedule: InstanceId,
     },
-    /// What became of a message.
+    /// The result of a message.
     Published {
-        /// Who got it, or was started by it.
+        /// Instances that received it or were started by it.
         delivered: Vec<InstanceId>,
-        /// Whether it is kept for somebody.
+        /// Whether it is kept without a receiver.
         kept: bool,
         /// Whether its id was seen before, so that it was dropped.
         duplicate: bool,
     },
-    /// A step was taken.
+    /// A submission was accepted.
     Submitted {
-        /// The projected answer.
+        /// The answer of the step.
         reply: Option<Json>,
     },
     /// Tasks for a worker.
@@ -360,7 +361,7 @@ pub struct Deployed {
     pub new: bool,
 }
 
-/// A task in a worker's hands.
+/// A claimed task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedTask {
     /// The task.
@@ -371,24 +372,24 @@ pub struct ClaimedTask {
     pub input: Json,
     /// Static headers.
     pub headers: Option<Json>,
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     pub attempt: u32,
-    /// The fence for reports.
+    /// The token for reports.
     pub token: LeaseToken,
     /// When the lease expires, in real time.
     pub lease_until: Timestamp,
-    /// When all attempts must be over (D6).
+    /// When all attempts must have ended (D6).
     pub deadline_at: Option<Timestamp>,
 }
 
 impl ClaimedTask {
-    /// The name under which other systems know this work, the same for every attempt.
+    /// The idempotency key for other systems, the same for every attempt.
     pub fn idempotency_key(&self) -> String {
         crate::idempotency::idempotency_key(self.id, &self.name, &self.input)
     }
 }
 
-/// Why a command was not done. Nothing of it was written, unless its code says that this is not
+/// Why a command was rejected. Nothing of it was written, unless its code says that this is not
 /// known.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -406,27 +407,27 @@ pub enum Error {
     /// There is no such task.
     #[error("there is no task {0}")]
     UnknownTask(TaskId),
-    /// There is no such timer, or not any more.
+    /// There is no such timer, or it is closed.
     #[error("there is no armed timer {0}")]
     UnknownTimer(TimerId),
-    /// There is no such incident, or not any more.
+    /// There is no such incident, or it is closed.
     #[error("there is no open incident {0}")]
     UnknownIncident(IncidentId),
-    /// The instance is over.
+    /// The instance has ended.
     #[error("instance {0} is over")]
     InstanceEnded(InstanceId),
-    /// What is stored of the instance cannot be decoded: it can only be cancelled.
+    /// Rows of the instance cannot be decoded: it can only be cancelled.
     #[error("instance {0} is damaged: what is stored of it cannot be decoded; it can be cancelled")]
     InstanceDamaged(InstanceId),
     /// The task was claimed again, ended or cancelled.
     #[error("the lease on task {0} is lost")]
     LeaseLost(TaskId),
-    /// Somebody else has the business key.
+    /// A live instance has the business key.
     #[error("a live instance, {holder}, has the key {key:?}")]
     KeyTaken {
         /// The key.
         key: String,
-        /// Who has it.
+        /// The instance that has it.
         holder: InstanceId,
     },
     /// The idempotency key was used for a different request.
@@ -440,12 +441,12 @@ pub enum Error {
         /// Details.
         problem: Json,
     },
-    /// Something is larger than its limit.
+    /// Something exceeds its limit.
     #[error("{what} has {size} bytes, the limit is {limit}")]
     TooLarge {
-        /// What.
+        /// What it is.
         what: &'static str,
-        /// How large.
+        /// Its size.
         size: usize,
         /// The limit.
         limit: usize,
@@ -453,10 +454,10 @@ pub enum Error {
     /// The request contradicts itself or a rule.
     #[error("{0}")]
     Invalid(String),
-    /// Too much is waiting; try again later.
+    /// Too much is queued; try again later.
     #[error("too much work is waiting to be committed")]
     Overloaded,
-    /// The incident cannot be closed like this.
+    /// The incident cannot be resolved with variables.
     #[error("incident {0} can only be retried, or its instance cancelled")]
     NotResolvable(IncidentId),
     /// The store failed; nothing was written.
@@ -464,19 +465,19 @@ pub enum Error {
     Store {
         /// The store's code.
         code: &'static str,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// The store is a restored copy, and nobody has confirmed that it may act.
+    /// The store is restored and not resumed.
     #[error("the engine is paused: its store is a restored copy")]
     Paused,
-    /// The clock is the real one: nobody can move it.
+    /// The clock is not virtual and cannot be moved.
     #[error("the engine runs on the real clock")]
     ClockNotVirtual,
-    /// Moving the clock set off more than it may; what fired is committed.
+    /// Moving the clock fired more timers than allowed; those that fired are committed.
     #[error("more than {limit} timers fired; the clock stands at {now}")]
     TooManyFirings {
-        /// Where the clock stands.
+        /// The time of the clock.
         now: Timestamp,
         /// How many may fire.
         limit: u64,

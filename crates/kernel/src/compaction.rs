@@ -1,9 +1,9 @@
-//! Cuts a long history short: pure, so that every store does the same.
+//! Compacts a long history: pure code, so that every store does the same.
 //!
-//! What stays: the first row, which has the input; the newest rows, untouched; rows that arm or
-//! edit a timer that is still open, because they explain something that is still to come. All
-//! others become one row, which counts what they said (O2: due moments may share a range record).
-//! The chain is whole after every step, so a crash between two steps loses nothing.
+//! What stays: the first row, which has the input; the newest rows, unchanged; rows that arm or
+//! edit a timer that is still open, because they explain a future event. All others become one row,
+//! which counts what they recorded (O2: timers may share a record). The list is complete after
+//! every step, so a crash between two steps loses nothing.
 
 use meantime_core::Timestamp;
 
@@ -11,7 +11,7 @@ use crate::history::Record;
 use crate::open::{Key, Open};
 use crate::store::HistoryRow;
 
-/// One step: a run of neighbours in the chain, and what becomes of it.
+/// One step: a run of neighbouring rows, and how it changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Replaces the row with the same number.
@@ -22,8 +22,8 @@ pub struct Step {
     pub relinked: Vec<(u64, u64)>,
 }
 
-/// Makes one row of a run of rows, oldest first. `before` is the number of the row before the run,
-/// `after` that of the one behind it. None when there is nothing to gain.
+/// Combines a run of rows, oldest first, into one. `before` is the number of the row before the
+/// run, `after` that of the row after it. `None` if nothing would be gained.
 pub fn compact(before: u64, run: &[HistoryRow], after: u64, open: &Open) -> Option<Step> {
     let stays = |row: &HistoryRow| row.records.iter().any(|record| is_about_open(record, open));
     let (kept, gone): (Vec<&HistoryRow>, Vec<&HistoryRow>) = run.iter().partition(|row| stays(row));

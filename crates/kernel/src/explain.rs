@@ -1,4 +1,4 @@
-//! Why did this happen, or not happen? Answers from the ledger, as data and as a sentence (O2).
+//! Explains why something happened or did not, from the history, as data and as a sentence (O2).
 
 mod instance;
 mod schedule;
@@ -14,52 +14,52 @@ use crate::history::{AuditInfo, CancelCause, Edit, Record};
 use crate::open::Key;
 use crate::store::{HistoryRow, InstanceRow, TimerKind};
 
-/// What became of a due moment.
+/// The fate of a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is still to come.
+    /// It is armed.
     Armed {
         /// The deadline of its instance, if that comes first.
         deadline: Option<Timestamp>,
     },
-    /// Somebody froze it.
+    /// It is frozen.
     Frozen,
-    /// It came.
+    /// It has fired.
     Fired {
-        /// When the turn ran that took it.
+        /// When the turn that took it was committed.
         at: Timestamp,
     },
-    /// It will not come.
+    /// It was cancelled.
     Cancelled {
         /// When it was cancelled.
         at: Timestamp,
         /// Why.
         cause: CancelCause,
     },
-    /// Nothing is known of such a timer.
+    /// The history knows nothing of such a timer.
     Unknown,
 }
 
-/// The story of one due moment.
+/// The history of one timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// The timer.
     pub timer: TimerId,
-    /// What kind of due moment.
+    /// Its kind.
     pub kind: TimerKind,
-    /// Where in the definition.
+    /// The element.
     pub element: String,
     /// When it was armed.
     pub armed_at: Option<Timestamp>,
     /// When it is or was due, after all edits.
     pub due_at: Option<Timestamp>,
-    /// What people did to it: when, what, from, to, who.
+    /// Edits by operators: when, what, from, to, who.
     pub edits: Vec<(Timestamp, Edit, Timestamp, Timestamp, AuditInfo)>,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// Tells the story of a timer from its instance and that instance's history, in any order.
+/// The history of a timer, from its instance and that instance's history, in any order.
 pub fn explain_timer(row: &InstanceRow, history: &[HistoryRow], timer: TimerId) -> Explanation {
     let mut story = Explanation {
         timer,
@@ -106,7 +106,7 @@ impl Explanation {
         }
     }
 
-    /// The story in words.
+    /// The history as a sentence.
     pub fn sentence(&self) -> String {
         let what = match self.kind {
             TimerKind::Element => format!("timer at {:?}", self.element),

@@ -10,7 +10,7 @@ use std::cell::Cell;
 /// A bug that can be injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
-    /// A fence that does not hold lets the unit through.
+    /// A unit takes effect although its fence does not hold.
     SkipFence,
     /// Timers fire half a second before their instant.
     FireEarly,

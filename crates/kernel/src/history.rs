@@ -1,23 +1,24 @@
-//! What happened, one packed row per turn: the instance's history and the ledger of due moments.
+//! The history of an instance: one packed row of records per turn. It is also the audit log of
+//! timers.
 //!
-//! Every due moment leaves exactly one closing record: fired, cancelled or moved (O2). Encoded
-//! field numbers are a storage format: never reuse one.
+//! Every timer ends in exactly one closing record: fired or cancelled (O2). Encoded field numbers
+//! are a storage format: never reuse one.
 
 use meantime_core::{EffectKey, Failure, IncidentId, Json, StartCause, Timestamp};
 use minicbor::{Decode, Encode};
 
 use crate::store::TimerKind;
 
-/// One thing that happened in a turn.
+/// A record: one thing that happened in a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Record {
     /// The instance was accepted.
     #[n(0)]
     Started {
-        /// By whom.
+        /// The cause of the start.
         #[n(0)]
         cause: StartCause,
-        /// With what.
+        /// The input.
         #[n(1)]
         input: Json,
     },
@@ -52,39 +53,39 @@ pub enum Record {
         /// The timer.
         #[n(0)]
         key: EffectKey,
-        /// What it is for.
+        /// Its kind.
         #[n(1)]
         kind: TimerKind,
-        /// Where.
+        /// The element.
         #[n(2)]
         element: String,
         /// When it is due.
         #[n(3)]
         due_at: Timestamp,
     },
-    /// A due moment came.
+    /// A timer fired.
     #[n(3)]
     TimerFired {
         /// The timer.
         #[n(0)]
         key: EffectKey,
-        /// What it is for.
+        /// Its kind.
         #[n(1)]
         kind: TimerKind,
         /// When it was due.
         #[n(2)]
         due_at: Timestamp,
-        /// Who fired it, and why; none if it fired by itself.
+        /// Who fired it by hand, and why; `None` if it fired at its time.
         #[n(3)]
         audit: Option<AuditInfo>,
     },
-    /// A due moment will not come.
+    /// A timer was cancelled.
     #[n(4)]
     TimerCancelled {
         /// The timer.
         #[n(0)]
         key: EffectKey,
-        /// What it is for.
+        /// Its kind.
         #[n(1)]
         kind: TimerKind,
         /// When it would have been due.
@@ -94,13 +95,13 @@ pub enum Record {
         #[n(3)]
         cause: CancelCause,
     },
-    /// Somebody moved, froze or released a due moment.
+    /// An operator moved, froze or released a timer.
     #[n(5)]
     TimerEdited {
         /// The timer.
         #[n(0)]
         key: EffectKey,
-        /// What it is for.
+        /// Its kind.
         #[n(1)]
         kind: TimerKind,
         /// What was done.
@@ -112,7 +113,7 @@ pub enum Record {
         /// When it is due now.
         #[n(4)]
         to: Timestamp,
-        /// Who did it and why.
+        /// Actor and reason.
         #[n(5)]
         audit: AuditInfo,
     },
@@ -126,7 +127,7 @@ pub enum Record {
         #[n(1)]
         name: String,
     },
-    /// A task was cancelled or left to itself.
+    /// A task was cancelled or detached.
     #[n(7)]
     TaskCancelled {
         /// The task.
@@ -136,7 +137,7 @@ pub enum Record {
         #[n(1)]
         cause: CancelCause,
     },
-    /// A task that nobody awaited ended.
+    /// A detached task ended.
     #[n(8)]
     DetachedTaskEnded {
         /// The task.
@@ -162,37 +163,37 @@ pub enum Record {
         /// The incident.
         #[n(0)]
         incident: IncidentId,
-        /// What happened.
+        /// The failure.
         #[n(1)]
         failure: Failure,
     },
-    /// An incident is over.
+    /// An incident was closed.
     #[n(11)]
     IncidentClosed {
         /// The incident.
         #[n(0)]
         incident: IncidentId,
-        /// Who closed it; none is the definition itself.
+        /// Actor and reason; `None` if the definition closed it.
         #[n(1)]
         audit: Option<AuditInfo>,
     },
-    /// A line written by the definition.
+    /// A record written by the definition.
     #[n(12)]
     Note {
-        /// What kind of line.
+        /// The kind of record.
         #[n(0)]
         kind: String,
         /// Its content.
         #[n(1)]
         data: Json,
     },
-    /// Somebody did something to the instance.
+    /// An operator's command to the instance.
     #[n(13)]
     Command {
-        /// What: `cancel`, `setVariables`.
+        /// The name of its event, or of the step it submitted.
         #[n(0)]
         name: String,
-        /// Who and why.
+        /// Actor and reason.
         #[n(1)]
         audit: AuditInfo,
     },
@@ -228,42 +229,42 @@ pub enum Record {
         /// The code of its failure.
         #[n(2)]
         code: String,
-        /// What it says.
+        /// The message of its failure.
         #[n(3)]
         message: String,
         /// When the next attempt may begin.
         #[n(4)]
         retry_at: Timestamp,
     },
-    /// A worker did not report in time; its attempt is not counted.
+    /// A lease expired; the attempt does not count.
     #[n(25)]
     LeaseExpired {
         /// The task.
         #[n(0)]
         key: EffectKey,
-        /// Who had it.
+        /// The worker.
         #[n(1)]
         worker: String,
         /// How many leases in a row have expired.
         #[n(2)]
         expiries: u32,
     },
-    /// Older rows were dropped; this stands for them (O2). The row's time is that of the newest.
+    /// A summary of older rows that were removed (O2). The time of this row is that of the newest.
     #[n(40)]
     Compacted {
-        /// When the oldest of them happened.
+        /// The time of the oldest.
         #[n(0)]
         since: Timestamp,
-        /// How many turns they told of.
+        /// How many turns they contained.
         #[n(1)]
         turns: u64,
-        /// Due moments that came.
+        /// Timers that fired.
         #[n(2)]
         fired: u64,
-        /// Due moments that were cancelled.
+        /// Timers that were cancelled.
         #[n(3)]
         cancelled: u64,
-        /// Edits of due moments.
+        /// Edits of timers.
         #[n(4)]
         edited: u64,
     },
@@ -275,12 +276,12 @@ pub struct AuditInfo {
     /// The person or program.
     #[n(0)]
     pub actor: String,
-    /// What they said.
+    /// The reason they gave.
     #[n(1)]
     pub reason: String,
 }
 
-/// Why something armed was cancelled.
+/// Why something open was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum CancelCause {
@@ -290,15 +291,15 @@ pub enum CancelCause {
     /// The instance ended.
     #[n(1)]
     Ended,
-    /// The task it guards is over.
+    /// The task that it limits has ended.
     #[n(2)]
     TaskEnded,
-    /// It runs on without the instance.
+    /// It continues without the instance.
     #[n(3)]
     Detached,
 }
 
-/// What somebody did to a timer.
+/// An operator's edit of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Edit {

@@ -1,14 +1,14 @@
-//! The name under which other systems know a task.
+//! The idempotency key of a task for other systems.
 
 use meantime_core::{Json, TaskId};
 use sha2::{Digest, Sha256};
 
-/// The same for every attempt of the same work. Type and input are part of it: a store that was
-/// restored to an earlier state may give the same task id to different work, which no other system
-/// may take for the work it has already done.
+/// It is the same for every attempt of the same work. Type and input are part of it: a store that
+/// was restored to an earlier state may assign the same task id to different work, and other
+/// systems must not mistake that for work they have already done.
 pub(crate) fn idempotency_key(task: TaskId, name: &str, input: &Json) -> String {
     let mut hasher = Sha256::new();
-    // The length keeps a type and an input from running into each other.
+    // The length separates type and input unambiguously.
     hasher.update((name.len() as u64).to_be_bytes());
     hasher.update(name.as_bytes());
     hasher.update(input.as_str().as_bytes());

@@ -1,7 +1,7 @@
 //! The kernel: the one machine that owns time.
 //!
-//! [`machine`] is sans-IO: inputs in, store requests, replies and wake-ups out. [`driver`] runs it
-//! on tokio with a real clock; the simulator runs the very same machine. [`store`] is the trait
+//! [`machine`] performs no IO: inputs in, store requests, replies and wake-ups out. [`driver`] runs
+//! it on tokio with a real clock; the simulator runs the same machine. [`store`] is the trait
 //! behind which state is kept. The kernel knows no notation and no SQL.
 
 pub mod admission;

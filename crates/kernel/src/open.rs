@@ -1,8 +1,9 @@
-//! What is open in an instance: its timers, tasks and subscriptions, and how many children live.
+//! The open list of an instance: its timers, tasks and subscriptions, and the number of live
+//! children.
 //!
-//! Kept by the kernel from effects and stored packed in the instance row, so that ending,
-//! cancelling and explaining an instance need no index by instance. A timer or task that is not
-//! in this list is over: the list, not the row of a queue, decides whether an event is stale.
+//! The kernel updates it from effects and stores it in the instance row, so that ending, cancelling
+//! and explaining an instance need no index by instance. A timer or task that is not in this list
+//! is closed: the list, not the row of a queue, decides whether an event is stale (ADR 0004).
 
 use std::collections::BTreeMap;
 
@@ -18,26 +19,27 @@ pub struct Open {
     /// Armed timers.
     #[n(0)]
     pub timers: BTreeMap<Key, OpenTimer>,
-    /// Tasks that are not over.
+    /// Tasks that have not ended.
     #[n(1)]
     pub tasks: BTreeMap<Key, OpenTask>,
-    /// Those who wait for a signal or message.
+    /// Waits for signals, messages or broadcasts.
     #[n(2)]
     pub subscriptions: BTreeMap<Key, OpenSubscription>,
-    /// Children that have not been heard of as ended.
+    /// Children whose end has not been processed.
     #[n(3)]
     pub children: u32,
-    /// Incidents of places and tasks, by the effect that raised them or made the task.
+    /// Incidents of elements and tasks, by the effect that raised them or created the task.
     #[n(4)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub incidents: BTreeMap<Key, IncidentId>,
-    /// Who fired timers by hand that have not fired yet: the record of the firing names them.
+    /// Actor and reason of timers that were fired by hand and have not fired yet, for their
+    /// records.
     #[n(5)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub fired_by: BTreeMap<Key, AuditInfo>,
 }
 
-/// The part of an effect key that is not the instance.
+/// An effect key without the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(array)]
 pub struct Key(#[n(0)] pub u64, #[n(1)] pub u32);
@@ -49,7 +51,7 @@ pub struct OpenTimer {
     /// When it is due.
     #[n(0)]
     pub due_at: Timestamp,
-    /// What it is for.
+    /// Its kind.
     #[n(1)]
     pub kind: TimerKind,
     /// Whether it is frozen.
@@ -57,26 +59,26 @@ pub struct OpenTimer {
     pub frozen: bool,
 }
 
-/// A task that is not over.
+/// A task that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(array)]
 pub struct OpenTask {
-    /// Who does it.
+    /// Its kind.
     #[n(0)]
     pub kind: TaskKind,
-    /// Whether nobody awaits it.
+    /// Whether the instance does not wait for it.
     #[n(1)]
     pub detached: bool,
 }
 
-/// Somebody waits for a signal or message.
+/// A wait for a signal, message or broadcast.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 #[cbor(array)]
 pub struct OpenSubscription {
-    /// What for.
+    /// The channel.
     #[n(0)]
     pub channel: Channel,
-    /// Its place among those who wait, for channels that are shared.
+    /// Its number among the subscriptions of a shared channel.
     #[n(1)]
     pub seq: u64,
 }
@@ -88,12 +90,12 @@ impl From<EffectKey> for Key {
 }
 
 impl Key {
-    /// The whole key, with its instance.
+    /// The whole effect key, with the instance.
     pub const fn of(self, instance: InstanceId) -> EffectKey {
         instance.effect(self.0, self.1)
     }
 
-    /// The key under which the deadline's timer is kept.
+    /// The key of the deadline's timer.
     pub const DEADLINE: Self = Self(0, 0);
 }
 
@@ -106,7 +108,7 @@ impl OpenTimer {
 }
 
 impl Open {
-    /// When the instance must be over, unless its deadline is frozen.
+    /// When the instance must have ended, unless its deadline is frozen.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.timers.get(&Key::DEADLINE).filter(|timer| !timer.frozen).map(|timer| timer.due_at)
     }
@@ -116,7 +118,7 @@ impl Open {
         timer.kind != TimerKind::Deadline && self.deadline().is_some_and(|at| at <= timer.due_at)
     }
 
-    /// Whether the instance waits for nothing that goes on by itself (architecture, "Settled").
+    /// Whether the instance waits only for time, signals, messages, steps or people.
     pub fn is_idle(&self) -> bool {
         self.children == 0 && self.has_no_work()
     }

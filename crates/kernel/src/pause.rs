@@ -1,11 +1,11 @@
-//! Threads that compute for long pause now and then.
+//! Threads that compute for long pause regularly.
 //!
-//! However low its priority, a thread keeps its core for some milliseconds against threads of
-//! another scheduling group, and those of the operating system are always in another one: the
-//! thread that passes a flush on to the disk waited for up to ten milliseconds behind a slow turn,
-//! and every commit with it. A core whose thread sleeps is given away at once. So a thread that
-//! computes for long sleeps for a moment each half millisecond; the computation passes such points
-//! itself ([`pause_point`]). Threads that read long lists do the same.
+//! Even at the lowest priority a thread keeps its core for some milliseconds against threads of
+//! another scheduling group, and kernel threads are always in another one: the kernel thread that
+//! forwards a flush to the disk waited up to ten milliseconds for a slow turn, and every commit
+//! with it. A core whose thread sleeps is available at once. So a thread that computes for long
+//! sleeps briefly every half millisecond, at points that the computation itself passes
+//! ([`pause_point`]). Threads that read long lists do the same.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use crate::clock::Stopwatch;
 /// How long a thread computes between two pauses.
 pub const RUN: Duration = Duration::from_micros(500);
 
-/// How long a pause lasts, at least.
+/// The shortest duration of a pause.
 const PAUSE: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// Since when this thread computes, and for how long it may without a pause.
+    /// Since when this thread computes, and how long it may compute without a pause.
     static RUNNING: Cell<Option<(Stopwatch, Duration)>> = const { Cell::new(None) };
 }
 
-/// Lets this thread pause.
+/// Enables pauses on this thread.
 pub fn install() {
     begin(RUN);
     pause_point::install(pause);
 }
 
-/// A computation begins on this thread; its first pause comes after so long.
+/// A computation begins on this thread; its first pause comes after this time.
 pub fn begin(first: Duration) {
     RUNNING.set(Some((Stopwatch::start(), first)));
 }
@@ -50,7 +50,7 @@ fn pause() {
 mod tests {
     use super::*;
 
-    /// The share that is left until the next pause.
+    /// The time that is left until the next pause.
     fn allowed() -> Duration {
         RUNNING.get().map(|(_, run)| run).expect("a computation runs")
     }

@@ -1,10 +1,10 @@
-//! The one random source (I7), and the ids made from it.
+//! The only random source (I7), and the ids that are made from it.
 
 use meantime_core::{IncidentId, InstanceId, SplitMix64, Timestamp};
 
 use crate::store::NodeIndex;
 
-/// Gives random numbers.
+/// A source of random numbers.
 pub trait Entropy: Send {
     /// The next 64 random bits.
     fn next(&mut self) -> u64;
@@ -44,7 +44,7 @@ impl Entropy for SeededEntropy {
     }
 }
 
-/// Makes ids and sequence numbers: strictly increasing, close to the time, never reused.
+/// Generates ids and sequence numbers: strictly increasing, close to the time, never reused.
 pub struct Ids {
     entropy: Box<dyn Entropy>,
     last: u64,
@@ -54,23 +54,24 @@ pub struct Ids {
 const COUNTER_BITS: u32 = 15;
 
 impl Ids {
-    /// Goes on after the largest number in use.
+    /// Continues after the largest number in use.
     pub fn new(entropy: Box<dyn Entropy>, last: u64) -> Self {
         Self { entropy, last, node_index: None }
     }
 
-    /// Never gives a number up to this one again.
+    /// Never returns a number up to this one again.
     pub fn skip_to(&mut self, last: u64) {
         self.last = self.last.max(last);
     }
 
-    /// Gives only numbers of this node from now on: no other node gives them at the same time.
+    /// From now on returns only numbers of this node index: no other node returns them at the same
+    /// time.
     pub fn use_node_index(&mut self, node_index: NodeIndex) {
         self.node_index = Some(node_index);
     }
 
-    /// The next number: 48 bits of milliseconds, 15 bits that count within one. With a lease, the
-    /// lowest bits are its number.
+    /// The next number: 48 bits of milliseconds and 15 bits that count within one. On a shared
+    /// store the lowest bits are the node index.
     pub fn next(&mut self, now: Timestamp) -> u64 {
         let ms = u64::try_from(now.as_millis()).unwrap_or(0);
         let next = (self.last + 1).max((ms << COUNTER_BITS) & (u64::MAX >> 1));

@@ -1,12 +1,12 @@
-//! The priority of threads, where the operating system has one for each.
+//! Priorities of threads, where the operating system supports them.
 //!
-//! On Linux a thread can run behind the others of its process, and no right is needed for it. Going
-//! back would need one, so a thread is lowered once and for all. Elsewhere nothing happens: threads
-//! of low priority then share the processor evenly with the others.
+//! On Linux the priority of a thread can be lowered without any privilege. Raising it again would
+//! need one, so a thread is lowered for good. On other systems nothing happens: all threads then
+//! share the processor evenly.
 //!
-//! There are two ways to be behind. A thread that is *lowered* gets about a tenth of a core beside
-//! one that is not, but when others wake up it keeps the core for some milliseconds. One that is
-//! *idle* leaves the core at once, and gets next to nothing while the others need all cores.
+//! There are two kinds of low priority. A *lowered* thread gets about a tenth of a core beside a
+//! normal one, but keeps the core for some milliseconds when others wake up. An *idle* thread
+//! leaves the core at once, and gets almost nothing while the others need all cores.
 
 #[cfg(target_os = "linux")]
 pub use linux::{Handle, current, idle, lower, lower_most};
@@ -21,13 +21,13 @@ mod linux {
         set_thread_priority_and_policy, thread_native_id,
     };
 
-    /// Beside a thread that is not nice, one of these gets about a tenth of a core.
+    /// Niceness of a thread that gets about a tenth of a core beside a normal one.
     const NICENESS: i32 = 10;
 
-    /// As nice as can be: a sixtieth of a core.
+    /// The highest niceness: about a sixtieth of a core.
     const MOST_NICENESS: i32 = 19;
 
-    /// Names a thread.
+    /// Identifies a thread.
     #[derive(Debug, Clone, Copy)]
     pub struct Handle(Pid);
 
@@ -38,23 +38,23 @@ mod linux {
         }
     }
 
-    /// The thread that asks.
+    /// The calling thread.
     pub fn current() -> Handle {
         Handle(rustix::thread::gettid())
     }
 
-    /// Lets a thread of this process run behind the others.
+    /// Lowers the priority of a thread of this process.
     pub fn lower(Handle(thread): Handle) {
-        // It is about speed only: a thread that cannot be lowered runs like the others.
+        // Only speed depends on it: a thread that cannot be lowered runs like the others.
         let _ = setpriority_process(Some(thread), NICENESS);
     }
 
-    /// Lets a thread of this process run as far behind the others as another thread can make it.
+    /// Lowers the priority of a thread of this process as far as another thread can.
     pub fn lower_most(Handle(thread): Handle) {
         let _ = setpriority_process(Some(thread), MOST_NICENESS);
     }
 
-    /// Lets the thread that asks run when no other thread wants its core.
+    /// Lets the calling thread run only when no other thread needs its core.
     pub fn idle() {
         lower(current());
         let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
@@ -82,21 +82,21 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod other {
-    /// Names a thread.
+    /// Identifies a thread.
     #[derive(Debug, Clone, Copy)]
     pub struct Handle;
 
-    /// The thread that asks.
+    /// The calling thread.
     pub fn current() -> Handle {
         Handle
     }
 
-    /// Lets a thread of this process run behind the others.
+    /// Lowers the priority of a thread of this process.
     pub fn lower(_: Handle) {}
 
-    /// Lets a thread of this process run as far behind the others as another thread can make it.
+    /// Lowers the priority of a thread of this process as far as another thread can.
     pub fn lower_most(_: Handle) {}
 
-    /// Lets the thread that asks run when no other thread wants its core.
+    /// Lets the calling thread run only when no other thread needs its core.
     pub fn idle() {}
 }

@@ -1,8 +1,8 @@
-//! Scripts inside of other definitions: they run to their end at once, and names that they do not
-//! declare are variables of the surrounding definition.
+//! Scripts inside other definitions: they run to completion within the turn, and undeclared names
+//! are variables of the surrounding definition.
 //!
-//! The text is put into a workflow whose outermost block declares those names, so that the machine
-//! needs no second kind of scope. Nothing can be awaited or started.
+//! The text is wrapped in a workflow whose outermost block declares those names, so that the
+//! machine needs no second kind of scope. Nothing can be awaited or started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,31 +26,31 @@ const FIXED_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug)]
 pub struct Embedded {
     program: Program,
-    /// Names that it does not declare, in order.
+    /// Undeclared names, in order.
     names: Vec<String>,
 }
 
 /// The result of a run: its value and the variables it assigned.
 #[derive(Debug)]
 pub struct EmbeddedResult {
-    /// What it returned, or its last expression.
+    /// The returned value, or that of its last expression.
     pub value: Json,
-    /// Undeclared names whose value has changed, with the new one.
+    /// Undeclared names whose value has changed, with the new value.
     pub assigned: Vec<(String, Json)>,
 }
 
 /// The inputs and the budget of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct EmbeddedEnvironment<'a> {
-    /// The one instant there is.
+    /// The time of the turn.
     pub now: Timestamp,
     /// The business key of the instance.
     pub key: Option<&'a str>,
-    /// Operations it may use.
+    /// Operations that it may use.
     pub ops: u64,
 }
 
-/// Compiles a script. Lines count from its own beginning.
+/// Compiles a script. Lines are counted from its own beginning.
 pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
     let alone: Arc<str> = format!("workflow main() {{\n{text}\n}}").into();
     let mut problems = Problems::default();
@@ -78,7 +78,7 @@ pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
     Ok(Embedded { program, names })
 }
 
-/// `await` would have to outlive the turn.
+/// Rejects `await`, which would have to outlive the turn.
 fn refuse_awaits(file: &File, problems: &mut Problems) {
     struct Awaits<'p>(&'p mut Problems);
     impl<'a> Visitor<'a> for Awaits<'_> {
@@ -97,7 +97,7 @@ fn refuse_awaits(file: &File, problems: &mut Problems) {
     }
 }
 
-/// The text between the braces, its last expression returned.
+/// The text between the braces, with its last expression returned.
 fn return_last_expression(alone: &str, file: &File) -> String {
     let body = file.workflows.first().map(|it| &it.function.body);
     let last = match body {
@@ -114,7 +114,8 @@ fn return_last_expression(alone: &str, file: &File) -> String {
     format!("{before}return ({value}){after}")
 }
 
-/// The workflow that runs: variables in, the script, its value and the variables out.
+/// The workflow that runs: sets the variables, runs the script, returns its value and the
+/// variables.
 fn wrap_in_workflow(body: &str, names: &[String]) -> String {
     let declared: Vec<String> =
         names.iter().map(|name| format!("let {name} = given$.{name};")).collect();
@@ -127,7 +128,7 @@ fn wrap_in_workflow(body: &str, names: &[String]) -> String {
 }
 
 impl Embedded {
-    /// Runs to the end.
+    /// Runs to completion.
     pub fn run(
         &self,
         variable: &dyn Fn(&str) -> Option<Json>,
@@ -162,7 +163,8 @@ fn run(machine: &mut Machine<'_>) -> Result<EmbeddedReturn, Failure> {
     match machine.run().map_err(failed)? {
         StopReason::Finished => {
             let result = machine.result().map_err(failed)?;
-            // Its positions are those of what was put together, which nobody has written.
+            // The trace is dropped: its positions refer to the generated workflow, not to the
+            // author's text.
             let result = result.map_err(|failure| Failure { trace: None, ..failure })?;
             result.read().map_err(|error| Failure::new("TypeError", error.to_string()))
         }

@@ -1,4 +1,4 @@
-//! One expression or script without an instance: nothing can be started, nothing is saved.
+//! Evaluates one expression or script without an instance: no effects, no saved state.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct Evaluation {
     pub result: Option<Result<Json, Failure>>,
 }
 
-/// Evaluates an expression, or a script that returns. Variables have their names, and are also the
-/// properties of `Inputs`. `now` and `seed` are its time and its chance.
+/// Evaluates an expression, or a script that returns. Variables are available by name and as
+/// properties of `Inputs`. `now` and `seed` are its time and random seed.
 pub fn evaluate(
     text: &str,
     variables: &[(String, Json)],
@@ -27,7 +27,7 @@ pub fn evaluate(
     seed: u64,
     limits: &Limits,
 ) -> Evaluation {
-    // On one line with the text, so that lines keep their numbers.
+    // On the same line as the text, so that line numbers stay.
     let names: Vec<String> =
         variables.iter().map(|(name, _)| format!("{name} = Inputs.{name}")).collect();
     let head = if names.is_empty() { String::new() } else { format!("let {};", names.join(", ")) };
@@ -46,7 +46,8 @@ pub fn evaluate(
     Evaluation { diagnostics: Vec::new(), result }
 }
 
-/// The problem with its position in the text. Of the head only errors count: names that are none.
+/// The problem with its position in the text. Of the generated head only errors are kept: variable
+/// names that are not valid.
 fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
     let head = u32::try_from(head).unwrap_or(u32::MAX);
     let before = diagnostic.start.line == 1 && diagnostic.start.column <= head;
@@ -64,7 +65,7 @@ fn run(
     mut host: PureHost<'_>,
     limits: &Limits,
 ) -> Result<Json, Failure> {
-    // There are no others to give way to, so one slice has the whole budget.
+    // Nothing else runs here that it would have to yield to, so one slice has the whole budget.
     let limits = Limits { ops_per_slice: limits.ops_runaway, ..limits.clone() };
     let failed = |fault: meantime_core::Fault| Failure::new(fault.code, fault.message);
     let mut machine = Machine::start(program, 0, inputs, &mut host, &limits).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Where the front matter of a file begins and ends.
+//! Finds the front matter of a file.
 //!
 //! It is the first comment of the file, `/* meantime`, and its lines are YAML. A cron expression
 //! may hold `*/`, so the comment ends at the first *line* that begins or ends with `*/`, not at the
@@ -7,11 +7,11 @@
 /// The front matter of a file, by bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontMatter {
-    /// Where the comment begins.
+    /// The start of the comment.
     pub start: usize,
     /// The YAML.
     pub yaml: (usize, usize),
-    /// Behind the `*/`; nothing when there is none.
+    /// The end of the `*/`; none if it is missing.
     pub end: Option<usize>,
 }
 

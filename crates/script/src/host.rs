@@ -1,12 +1,12 @@
-//! What a running script needs from outside: the turn's time, names, and somebody who starts
-//! things. The machine itself stays pure.
+//! What a running script needs from outside: the time of the turn, ids, and a way to start effects.
+//! The machine itself stays pure.
 
 use meantime_core::time::TimeError;
 use meantime_core::{EffectKey, Fault, InstanceId, Json, Position, Timestamp};
 
 /// The environment of a script for one turn.
 pub trait Host {
-    /// The turn's one instant.
+    /// The time of the turn.
     fn now(&self) -> Timestamp;
 
     /// The instance.
@@ -18,7 +18,7 @@ pub trait Host {
     /// Random bits: unpredictable, and the same when the turn is repeated.
     fn random(&mut self) -> u64;
 
-    /// Whether the turn may have so many more effects.
+    /// Whether the turn has room for this many more effects.
     fn has_room(&self, effects: usize) -> bool;
 
     /// Starts a task, a timer, a wait or a child.
@@ -27,18 +27,18 @@ pub trait Host {
     /// Cancels an effect that was started.
     fn cancel(&mut self, what: EffectKind, key: EffectKey);
 
-    /// Writes a line into the instance's history.
+    /// Writes an entry to the instance's history.
     fn log(&mut self, level: &'static str, message: Json, data: Option<Json>);
 }
 
 /// A call of a library function that starts something.
 #[derive(Debug, Clone)]
 pub struct EffectRequest {
-    /// Which function.
+    /// The function.
     pub operation: Operation,
-    /// Its arguments as documents; `undefined` and missing ones are none.
+    /// Its arguments as documents; none for `undefined` and missing ones.
     pub args: Vec<Option<Json>>,
-    /// Where the call stands.
+    /// The position of the call.
     pub position: Position,
 }
 
@@ -74,16 +74,16 @@ pub enum EffectKind {
     Http,
 }
 
-/// An effect that was started, with its keys.
+/// A started effect, with its keys.
 #[derive(Debug, Clone)]
 pub struct StartedEffect {
-    /// What it is.
+    /// Its kind.
     pub what: EffectKind,
-    /// Its effect.
+    /// Its key.
     pub key: EffectKey,
-    /// The effect of the timer that limits it, if it has one of its own.
+    /// The key of the timer that limits it, if it has one.
     pub timer: Option<EffectKey>,
-    /// Its name for people: task type, signal, definition, address.
+    /// Its display name: task type, signal, definition, address.
     pub name: String,
 }
 
@@ -99,17 +99,17 @@ pub enum EffectStartError {
         /// What is wrong with it.
         message: String,
     },
-    /// A limit was reached: the turn cannot go on.
+    /// A limit was reached: the turn cannot continue.
     Limit(Fault),
 }
 
 impl EffectStartError {
-    /// A wrong argument.
+    /// A wrong type of argument.
     pub fn type_error(message: impl Into<String>) -> Self {
         Self::Error { name: "TypeError", code: "TypeError", message: message.into() }
     }
 
-    /// A text about time that makes no sense (T2).
+    /// An invalid time (T2).
     pub fn time(error: &TimeError) -> Self {
         Self::Error { name: "RangeError", code: error.code(), message: error.to_string() }
     }
@@ -133,7 +133,7 @@ pub enum Settlement {
         code: String,
         /// The message.
         message: String,
-        /// What came along.
+        /// The data of the error.
         data: Option<Json>,
     },
 }

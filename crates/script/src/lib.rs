@@ -1,7 +1,7 @@
 //! Flow scripts: a subset of JavaScript on a machine that can be saved at every `await`.
 //!
 //! Nothing here reads a clock, a random number, a file or a socket (I6). Every evaluation counts
-//! its operations and its memory, so that the same input has the same result on every machine.
+//! its operations and its memory, and the same input gives the same result on every machine.
 
 mod ast;
 mod awaitable;

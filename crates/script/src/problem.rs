@@ -1,48 +1,48 @@
-//! What can be wrong with a script: stable codes, and the list in which problems are collected.
+//! Problems of a script: stable codes, and the list of reported problems.
 
 use meantime_core::{Diagnostic, Severity};
 
 use super::span::{SourceMap, Span};
 
-/// More problems than this are not reported: by then the first ones matter.
+/// The most problems that are reported.
 const MAX_DIAGNOSTICS: usize = 200;
 
-/// The kinds of problems, each with a stable code and a page of its own.
+/// The kinds of problems, each with a stable code and a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// A token stands where another is needed.
+    /// A token at a position where another is required.
     Syntax,
     /// A string, template, comment or bracket has no end.
     Unterminated,
-    /// A character, number or escape that means nothing.
+    /// An invalid character, number or escape.
     Literal,
     /// Too deeply nested, or too long.
     TooComplex,
-    /// A construct of JavaScript that is not in the language.
+    /// A JavaScript construct that the language does not have.
     Refused,
     /// `async` in any form.
     Async,
-    /// `await` where the machine cannot stop.
+    /// `await` in code that cannot be suspended.
     AwaitNotAllowed,
     /// A regular expression.
     Regex,
-    /// A name that nothing declares.
+    /// A name without a declaration.
     UndefinedName,
     /// An assignment to something that cannot change.
     Constant,
     /// A name declared twice in one scope.
     Duplicate,
-    /// A use above the declaration.
+    /// A use before the declaration.
     UsedBeforeDeclaration,
     /// A new name that looks like a misspelt one.
     SimilarName,
     /// A variable that is never read.
     Unused,
-    /// `break`, `continue`, `return` or a label out of place.
+    /// An invalid `break`, `continue`, `return` or label.
     JumpNotAllowed,
     /// Code that can never run.
     Unreachable,
-    /// A loop that cannot end and never waits.
+    /// A loop that never ends and never waits.
     Endless,
     /// `await` on something that is never awaitable.
     NeverAwaitable,
@@ -50,7 +50,7 @@ pub enum Code {
     UnknownMember,
     /// A library function called with too many or too few arguments.
     Arity,
-    /// A literal argument that its function will refuse.
+    /// A literal argument that its function will reject.
     Argument,
     /// A script function called with too many or too few arguments.
     ScriptArity,
@@ -132,19 +132,19 @@ impl Problems {
     }
 
     fn push(&mut self, code: Code, at: Span, message: String, help: Option<String>) {
-        // One position, one problem of a kind: what follows from it is noise.
+        // At most one problem of a kind per position: others are consequences of the first.
         let known = |it: &(Code, Span, String, Option<String>)| it.0 == code && it.1 == at;
         if !self.is_full() && !self.list.iter().any(known) {
             self.list.push((code, at, message, help));
         }
     }
 
-    /// Whether more would not be reported.
+    /// Whether further problems would be dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MAX_DIAGNOSTICS
     }
 
-    /// Whether anything was found that keeps the script from running.
+    /// Whether there is an error, so that the script cannot run.
     pub(crate) fn has_errors(&self) -> bool {
         self.list.iter().any(|(code, ..)| code.severity() == Severity::Error)
     }

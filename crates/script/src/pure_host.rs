@@ -1,4 +1,4 @@
-//! The host of a script that runs to its end at once: it starts and saves nothing.
+//! The host of a script that runs to completion at once: it starts and saves nothing.
 
 use meantime_core::{EffectKey, InstanceId, Json, SplitMix64, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Compiling a file, starting a workflow, and looking at one from outside.
+//! Compiles a file, starts a workflow, and inspects a running one.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::vm::{
     property_to_display_json, to_display_json,
 };
 
-/// What a source compiles to: a program unless there are errors, and all that was found.
+/// The result of compilation: a program unless there are errors, and all diagnostics.
 #[derive(Debug)]
 pub struct Compiled {
     /// The program.
@@ -37,16 +37,16 @@ pub fn compile_script(text: &Arc<str>, name: &str) -> Compiled {
     Compiled { program, diagnostics: problems.diagnostics(&map) }
 }
 
-/// A timer whose time is written in the script, and where.
+/// A timer with a literal time, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceTimer {
     /// The byte offset of the time.
     pub at: u32,
-    /// How long after it is armed, or when.
+    /// A delay or an instant.
     pub time: SourceTimerTime,
 }
 
-/// The time of a written timer.
+/// The time of a literal timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceTimerTime {
     /// A duration.
@@ -56,7 +56,7 @@ pub enum SourceTimerTime {
 }
 
 impl Program {
-    /// Timers whose time is written in the script.
+    /// Timers with a literal time.
     #[must_use]
     pub fn source_timers(&self) -> Vec<SourceTimer> {
         let written = |timer: &LiteralTimer| SourceTimer {
@@ -70,23 +70,23 @@ impl Program {
     }
 }
 
-/// An effect that a script has started and that has not ended.
+/// A pending effect of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingAwaitable {
-    /// What it is.
+    /// Its kind.
     pub what: EffectKind,
-    /// Its effect.
+    /// Its key.
     pub key: EffectKey,
     /// Its name.
     pub name: String,
     /// The byte offset of the call that started it.
     pub at: u32,
-    /// Since when.
+    /// The time at which it was started.
     pub since: Timestamp,
 }
 
 impl<'a> Machine<'a> {
-    /// A workflow at its beginning.
+    /// A workflow before its first operation.
     pub fn start(
         program: &'a Program,
         workflow: usize,
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         self.or_fault(taken)
     }
 
-    /// The kind of an effect that is still pending.
+    /// The kind of a pending effect.
     pub fn kind_of(&self, key: EffectKey) -> Option<EffectKind> {
         let at = *self.steps.get(&LocalEffectKey::of(key))?;
         match &self.heap.awaitables.get(at)?.kind {
@@ -123,8 +123,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The result of a workflow that has finished; or why it cannot leave, with the position of
-    /// the `return`.
+    /// The result of a finished workflow; or why it cannot be a document, with the position of the
+    /// `return`.
     pub fn result(&mut self) -> Result<Result<Json, Failure>, Fault> {
         let value = self.stack.last().cloned().unwrap_or_default();
         let message = match self.write_document(&value) {
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
         (json, text)
     }
 
-    /// Whether effects are left to be cancelled in a later turn.
+    /// Whether effects remain to be cancelled in a later turn.
     #[must_use]
     pub fn has_pending_cancellations(&self) -> bool {
         !self.cancellations.is_empty()
@@ -173,12 +173,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Cancels losers before the next event could reach them (F2).
+    /// Cancels losers before the next event can reach them (F2).
     pub fn cancel_losers_now(&mut self) {
         self.flush_cancellations();
     }
 
-    /// Ends a child whose result is known before its end.
+    /// Cancels a child whose failure is known before its end.
     pub fn cancel_child(&mut self, key: EffectKey) {
         self.cancellations.push_back((EffectKind::Child, LocalEffectKey::of(key)));
     }
@@ -203,13 +203,13 @@ impl<'a> Machine<'a> {
         self.located(fault)
     }
 
-    /// Whether the workflow has a variable of a name.
+    /// Whether the workflow has a variable with the name.
     pub fn has_variable(&self, name: &str) -> bool {
         let frame = self.workflow_frame();
         frame.is_some_and(|(code, _)| code.visible.iter().any(|(known, _)| **known == *name))
     }
 
-    /// Changes a variable of the workflow; false when it has none of that name.
+    /// Sets a variable of the workflow; false if it has none with that name.
     pub fn set_variable(&mut self, name: &str, value: &Json) -> Result<bool, Fault> {
         let Some((code, base)) = self.workflow_frame() else { return Ok(false) };
         let found = code.visible.iter().rev().find(|(known, _)| **known == *name);
@@ -257,7 +257,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// What the script waits for or has started, oldest first.
+    /// The pending effects of the script, oldest first.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingAwaitable> {
         let instance = self.instance;

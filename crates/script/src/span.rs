@@ -1,4 +1,4 @@
-//! Ranges of a source: byte offsets while compiling, lines and columns for people.
+//! Ranges of a source: byte offsets during compilation, lines and columns in messages.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Span {
     }
 }
 
-/// The text of a script with the positions in it.
+/// The text of a script with its line starts.
 #[derive(Debug, Clone)]
 pub struct SourceMap {
     text: Arc<str>,
@@ -30,7 +30,7 @@ pub struct SourceMap {
 }
 
 impl SourceMap {
-    /// Finds the lines of a text.
+    /// Computes the line starts of a text.
     #[must_use]
     pub fn new(text: Arc<str>) -> Self {
         let lines = LineMap::new(&text);

@@ -1,5 +1,5 @@
-//! Every computation has a budget: `budget/hostile.txt` holds scripts that mean harm, and the
-//! error that each of them ends with, under the limits of the product.
+//! Every computation has a budget: `budget/hostile.txt` holds hostile scripts, and the error with
+//! which each of them ends under the limits of the product.
 
 use meantime_core::{Json, Limits, Timestamp};
 use meantime_script::{EmbeddedEnvironment, compile_embedded};

@@ -15,7 +15,7 @@ use self::programs::program_text;
 #[path = "generate/programs.rs"]
 mod programs;
 
-/// Words of the language, and some that are not.
+/// Words of the language, and other words.
 const WORDS: &[&str] = &[
     "let",
     "const",
@@ -128,10 +128,10 @@ fn compiled(text: &str) -> Program {
     compiled.program.unwrap_or_else(|| panic!("{text}\n{:?}", compiled.diagnostics))
 }
 
-/// So many effects fit into a turn.
+/// The limit of effects per turn in these tests.
 const FULL: u32 = 50;
 
-/// Starts everything, remembers its keys.
+/// A host that starts everything and remembers the keys.
 struct Keys {
     turn: u64,
     keys: Vec<(EffectKind, EffectKey)>,
@@ -183,13 +183,13 @@ impl Host for Keys {
     }
 }
 
-/// What came of a run: a line per turn, and the states in between.
+/// The result of a run: a line per turn, and the states in between.
 struct Run {
     lines: Vec<String>,
     states: Vec<Vec<u8>>,
 }
 
-/// Plays a script with events chosen by numbers; `together` events share a turn.
+/// Runs a script with events chosen by numbers; `together` events share a turn.
 fn play(program: &Program, choices: &[u8], together: usize) -> Run {
     let limits = Limits { ops_per_slice: 500, ops_runaway: 20_000, ..Limits::default() };
     let mut host = Keys { turn: 1, keys: Vec::new(), ordinal: 0 };

@@ -38,7 +38,7 @@ pub(crate) async fn log_guarded_read(
     }
 }
 
-/// The same when only the ids of the instances are known.
+/// Like [`log_guarded_read`], if only the ids of the instances are known.
 pub(crate) async fn log_guarded_reads_of(
     app: &App,
     caller: &Caller,

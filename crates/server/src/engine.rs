@@ -231,7 +231,7 @@ fn sqlite_options(settings: &Settings) -> Options {
 
 fn postgres_options(settings: &Settings, url: &str) -> postgres::Options {
     postgres::Options {
-        // Nodes that share a store must agree on the time, and a virtual clock is local to a
+        // Nodes that share a store must agree on the time, but a virtual clock is local to a
         // process.
         shared: !settings.clock.is_virtual,
         writers: settings.store.writers,

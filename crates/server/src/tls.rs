@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    /// Whoever answers a request can ask for the certificate of the client, and knows it is good.
+    /// Request handlers can get the client certificate, which has been verified.
     #[tokio::test]
     async fn the_certificate_of_a_client_is_known_after_the_handshake() {
         let mut params = CertificateParams::default();

@@ -1,9 +1,9 @@
 //! Plays the conversations in `tests/api`: requests and the answers they must get.
 //!
-//! A file is Markdown. A block ```` ```http ```` is a request; the block after it,
-//! ```` ```answer ````, is what must come back. Ids are replaced by their kind and a number, in the
-//! order in which they appear, and requests name them in the same way: `<in1>`, `<tk1>`.
-//! `UPDATE_EXPECT=1` writes what came back into the file.
+//! A file is Markdown. A block marked `http` is a request; the block after it, marked `answer`, is
+//! the expected answer. Ids are replaced by their kind and a number, in the order in which
+//! they appear, and requests use the same names: `<in1>`, `<tk1>`. `UPDATE_EXPECT=1` writes the
+//! actual answers into the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -76,7 +76,7 @@ fn play(path: &Path) -> Result<(), Failed> {
     Err(Failed::from(difference(&text, &played)))
 }
 
-/// The first lines that differ, with what stands before them.
+/// The first lines that differ, with the lines before them.
 fn difference(expected: &str, actual: &str) -> String {
     let same = expected.lines().zip(actual.lines()).take_while(|(one, other)| one == other).count();
     let from = same.saturating_sub(12);
@@ -141,7 +141,7 @@ impl Stage {
     }
 }
 
-/// Leases go by real time, which no test can know.
+/// Removes times of leases: leases use real time, which a test cannot predict.
 fn without_real_time(line: &str) -> String {
     match line.split_once("\"leaseUntil\": ") {
         Some((head, _)) => format!("{head}\"leaseUntil\": real time"),
@@ -149,7 +149,7 @@ fn without_real_time(line: &str) -> String {
     }
 }
 
-/// Ids by kind and number.
+/// Names for ids, by kind and number.
 #[derive(Default)]
 struct Names {
     by_id: BTreeMap<String, String>,
@@ -176,7 +176,7 @@ impl Names {
         result + rest
     }
 
-    /// An id, a hash or a place in the history gets a name; everything else stays.
+    /// The name of an id, a hash or a history position; other words stay as they are.
     fn name(&mut self, word: &str) -> String {
         let kind = match word.split_once('_') {
             Some((kind, rest)) if kind.len() == 2 && rest.len() >= 26 => kind,

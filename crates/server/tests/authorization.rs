@@ -1,6 +1,6 @@
-//! The authorization matrix: every route, called by nobody, by strangers, and in every role, on one
-//! node, after a restart, and on two nodes, in memory and on PostgreSQL. And the public surface:
-//! what anybody may call, and what they hear about the rest.
+//! The authorization matrix: every route, called without credentials, with wrong ones, and in every
+//! role, on one node, after a restart, and on two nodes, in memory and on PostgreSQL. Also the
+//! public surface: what anyone may call, and what they learn about the rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,9 +28,10 @@ const ROLES: [(Role, &str); 5] = [
     (Role::Admin, "admin"),
 ];
 
-/// The authorization case of every operation, and of every path that is not in the document: who
-/// may use it. An operation or path without a line here fails the test, and so does a line without
-/// either. `public` belongs to the surface of journeys: anybody may use it on what is public.
+/// The authorization case of every operation, and of every path that is not in the OpenAPI
+/// document: who may use it. An operation or path without a line here fails the test, and so does a
+/// line without an operation. `public` is the surface of journeys: anyone may use it on public
+/// journeys.
 const CASES: &str = "
 deployDefinitions             deployer admin
 listDefinitions               viewer operator deployer admin
@@ -156,7 +157,7 @@ spec:
   start: done
   states: {done: {type: succeed}}
 ",
-    // The settings name it; it says no.
+    // The settings make it public, but its own definition does not.
     "apiVersion: v1
 kind: Journey
 metadata: {name: named-never, version: 1.0.0}
@@ -214,7 +215,7 @@ impl Stage {
         Self { engine, router }
     }
 
-    /// The status and the body of an answer.
+    /// Sends a request; returns the status and the body.
     async fn send(
         &self,
         method: &str,
@@ -236,7 +237,7 @@ impl Stage {
         (status, serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    /// The status and the code of an answer.
+    /// Sends a request; returns the status and the code.
     async fn call(
         &self,
         method: &str,
@@ -256,7 +257,7 @@ impl Stage {
     }
 }
 
-/// A path whose every id is one of nothing: whoever may use it hears that it is not there.
+/// A path in which every id is unknown: a caller with permission gets 404.
 fn of_nothing(path: &str) -> String {
     let mut uri = String::new();
     for part in path.split_inclusive('/') {
@@ -297,12 +298,12 @@ fn cases() -> BTreeMap<&'static str, Vec<&'static str>> {
     lines.map(|(id, roles)| (id, roles.split_whitespace().collect())).collect()
 }
 
-/// Both ways in which an operator can show a key.
+/// Both headers in which an operator can send a key.
 fn shown(key: &str) -> [(&'static str, String); 2] {
     [("authorization", format!("Bearer {key}")), ("x-meantime-key", key.to_owned())]
 }
 
-/// Two nodes on one PostgreSQL; the second one comes when everything is deployed.
+/// Two nodes on one PostgreSQL database; the second one joins after the deployments.
 async fn on_postgres(database: &Database, settings: &Settings) -> Vec<Stage> {
     let node = || async {
         let store = PostgresStore::open(database.options()).await.expect("the store opens");
@@ -313,7 +314,7 @@ async fn on_postgres(database: &Database, settings: &Settings) -> Vec<Stage> {
     vec![first, node().await]
 }
 
-/// The nodes of a place: one that was just started, one after a restart, or two on one store.
+/// The set-ups: a node that was just started, one after a restart, or two nodes on one store.
 async fn places(settings: &Settings, database: &Database) -> Vec<(&'static str, Vec<Stage>)> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let first = Stage::new(store, settings).await;
@@ -355,7 +356,7 @@ async fn every_route_answers_exactly_those_who_may_use_it() {
         vec![("x-meantime-key", String::new())],
         vec![("x-meantime-key", keys.expired.secret.clone())],
         vec![("x-meantime-key", admin.clone()), ("x-meantime-key", admin.clone())],
-        // The header for operators decides; what else is sent is for journeys.
+        // The header for operators decides; other credentials are for journeys.
         vec![
             ("authorization", format!("Bearer {admin}")),
             ("x-meantime-key", "nonsense".to_owned()),
@@ -364,7 +365,7 @@ async fn every_route_answers_exactly_those_who_may_use_it() {
     ];
     let database = database().expect("PostgreSQL");
     for (place, nodes) in places(&keys.settings, &database).await {
-        // Where nothing is public, nobody hears anything at all.
+        // If nothing is public, callers without credentials get no information at all.
         let has_public = place != "one node";
         for (id, method, path) in &operations {
             let allowed = cases.get(id.as_str());
@@ -404,7 +405,7 @@ async fn every_route_answers_exactly_those_who_may_use_it() {
     }
 }
 
-/// A definition or an instance of it, as a route of the surface names it.
+/// The path of a definition or of one of its instances on the surface.
 fn of(path: &str, subject: &str, ids: &BTreeMap<&str, String>) -> Option<String> {
     let named = path.strip_prefix("/api/v1/{*path}").map(|_| match subject {
         "open" => "/api/v1/open/price",
@@ -460,7 +461,7 @@ async fn anybody_reaches_what_is_public_and_nothing_else() {
                 for subject in ["open", "guarded", "private", "unknown"] {
                     let Some(uri) = of(path, subject, &ids) else { continue };
                     if id == "cancelJourney" && subject == "open" {
-                        // It would be over for the others.
+                        // A call that ends the instance would affect the other callers.
                         continue;
                     }
                     check(node, &keys, (id, method, &uri), subject, allowed).await;
@@ -485,7 +486,7 @@ async fn anybody_reaches_what_is_public_and_nothing_else() {
     }
 }
 
-/// One route of the surface, for every caller.
+/// Checks one route of the surface for every caller.
 async fn check(
     node: &Stage,
     keys: &Keys,
@@ -497,7 +498,7 @@ async fn check(
     let is_read = method == "GET";
     let is_cancel = id == "cancelJourney";
     let is_admitted = |status: StatusCode| !matches!(status.as_u16(), 401 | 403 | 404);
-    // Whoever only has something for the journey, or nothing.
+    // Callers with a credential for the journey only, or without any.
     for header in [None, Some("Bearer eyJhbGciOiJub25lIn0.e30."), Some("Bearer mt_0_0")] {
         let headers: Vec<_> =
             header.into_iter().map(|it| ("authorization", it.to_owned())).collect();
@@ -507,7 +508,7 @@ async fn check(
             "open" => assert!(is_admitted(status), "{what}"),
             "guarded" if !is_read && !is_cancel => assert!(is_admitted(status), "{what}"),
             _ if is_instance => {
-                // A guard that says no, something private and nothing at all look the same.
+                // A journey whose guard refuses, a private one and an unknown one look the same.
                 let named = uri.split('/').nth(4).unwrap_or_default();
                 let expected = json!({
                     "code": "unknown_instance", "detail": format!("there is no instance {named}"),
@@ -528,7 +529,7 @@ async fn check(
             let (status, body) = node.send(method, uri, &[header]).await;
             let what = format!("{id} of {subject} as {role}: {status} {body}");
             match subject {
-                // Guards hold for operators too, on this surface.
+                // On this surface, guards apply to operators too.
                 "guarded" if is_read => assert_eq!(status, StatusCode::NOT_FOUND, "{what}"),
                 "open" | "guarded" => assert!(is_admitted(status), "{what}"),
                 _ if !allowed.contains(role) => {
@@ -580,7 +581,7 @@ async fn two_hosts_are_refused() {
     }
 }
 
-/// Lines of the log that tell of readings past a guard.
+/// Collects log lines about reads that bypassed a guard.
 #[derive(Clone, Default)]
 struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -679,7 +680,7 @@ async fn who_tries_too_often_waits_and_nobody_else() {
     assert_eq!(statuses(&guessed).await, [401, 401, 401, 429, 429]);
     let good = format!("Bearer {}", key.secret);
     assert_eq!(statuses(&good).await, [200; 5], "a good key pays for nobody's mistakes");
-    // Three a minute is one in twenty seconds.
+    // Three a minute is one every twenty seconds.
     let request = Request::get("/api/v1/instances").header("authorization", &guessed);
     let request = request.body(Body::empty()).expect("a request");
     let response = stage.router.clone().oneshot(request).await.expect("never fails");

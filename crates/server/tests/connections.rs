@@ -1,4 +1,4 @@
-//! Real sockets: callers who wait, go away, speak slowly or too much; and how a server ends.
+//! Real sockets: callers that wait, disconnect, send slowly or too much; and how a server stops.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Server {
         self.send("GET", path, "application/json", "").await
     }
 
-    /// A figure of the metrics.
+    /// The value of a metric.
     async fn metric(&self, name: &str) -> u64 {
         let mut connection = Connection::open(self.address).await;
         connection.raw(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
@@ -70,7 +70,7 @@ impl Server {
     }
 }
 
-/// One connection, spoken by hand.
+/// One connection with a minimal HTTP client.
 struct Connection(BufReader<TcpStream>);
 
 impl Connection {
@@ -97,7 +97,7 @@ impl Connection {
         (read > 0).then(|| line.trim_end().to_owned())
     }
 
-    /// The status, after the head was read, and the length of the body.
+    /// Reads the head of an answer; returns the status and the length of the body.
     async fn head(&mut self) -> Option<(u16, usize)> {
         let first = self.line().await?;
         let status = first.split(' ').nth(1)?.parse().ok()?;
@@ -168,8 +168,8 @@ async fn a_worker_that_goes_away_takes_nothing() {
         worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
         workers.push(worker);
     }
-    // A connection whose end has not arrived yet cannot be told from one that is there: the server
-    // has to have seen both ends of all of them.
+    // A connection whose end has not arrived yet looks like an open one, so the test waits until
+    // the server has noticed the end of all of them.
     while server.metric("meantime_waiting_claims").await < 5 {}
     drop(workers);
     while server.metric("meantime_waiting_claims").await > 0 {}
@@ -224,7 +224,7 @@ async fn beyond_its_limits_a_server_says_when_to_come_back() {
     assert!(status.contains(" 429 ") && hint == "1", "{status} {hint}");
 }
 
-/// A journey whose start waits for a service that never answers.
+/// A server with a journey whose start waits for a service that never answers.
 async fn with_a_journey_that_waits(requests: usize) -> (Server, TcpListener) {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let server = start_empty(|settings| {
@@ -249,7 +249,7 @@ async fn a_start_that_waits_takes_no_place_from_others() {
     let (server, silent) = with_a_journey_that_waits(1).await;
     let mut waits = Connection::open(server.address).await;
     waits.write("POST", "/journeys/x/start", "application/json", "{}").await;
-    // It waits once the service is called.
+    // The start waits as soon as the service is called.
     let _called = silent.accept().await.expect("a call");
     assert_eq!(server.get("/instances").await.0, 200);
     let mut another = Connection::open(server.address).await;
@@ -267,7 +267,7 @@ async fn a_body_that_comes_slowly_takes_no_place_from_others() {
           content-type: application/json\r\ncontent-length: 21\r\n\r\n",
     )
     .await;
-    // Said when the body is waited for.
+    // The server sends this when it waits for the body.
     assert_eq!(slow.head().await.map(|(status, _)| status), Some(100));
     slow.raw(b"{").await;
     assert_eq!(server.get("/instances").await.0, 200);
@@ -311,7 +311,7 @@ async fn so_many_wait_and_no_more() {
     let (status, _) = server.post("/tasks/claim", &claim(0)).await;
     assert_eq!(status, 200, "who does not wait needs no place for it");
     drop(follower);
-    // As soon as the server has seen that it is gone, somebody else may follow.
+    // As soon as the server has noticed the disconnect, another caller is admitted.
     loop {
         let mut follower = Connection::open(server.address).await;
         follower.write("GET", "/events", "application/json", "").await;
@@ -341,7 +341,7 @@ async fn one_address_has_so_many_connections_and_may_still_ask_how_the_server_st
     while server.get("/instances").await.0 != 200 {}
 }
 
-/// A store whose commits wait until they may go on.
+/// A store whose commits wait until the test releases them.
 struct Held {
     store: MemoryStore,
     goes: watch::Receiver<bool>,
@@ -371,7 +371,7 @@ async fn while_the_engine_is_behind_starts_are_refused_by_their_head() {
     let_go.send_replace(false);
     let mut started = Vec::new();
     let body = json!({ "definition": "f" }).to_string();
-    // Nothing is committed: starts wait, and after some time more of them are refused.
+    // Nothing is committed: starts wait, and after some time further starts are rejected.
     while server.metric("meantime_commands_rejected_total").await == 0 {
         let mut start = Connection::open(server.address).await;
         start.write("POST", "/instances", "application/json", &body).await;
@@ -409,7 +409,7 @@ async fn a_server_that_stops_answers_everybody_who_waits() {
     let mut follower = Connection::open(server.address).await;
     follower.write("GET", "/events?after=0", "application/json", "").await;
     assert_eq!(follower.head().await.map(|(status, _)| status), Some(200));
-    // The start is under way once its first event is told.
+    // The first event shows that the start is in progress.
     follower.event().await;
     server.stop.send(()).expect("it runs");
     assert_eq!(worker.answer().await, Some((200, json!({ "tasks": [] }))));
@@ -430,7 +430,7 @@ async fn events_are_followed_and_resumed_by_id() {
     assert_eq!(event["instanceId"], first["id"]);
     assert_eq!(event["records"][0]["type"], "started");
     drop(follower);
-    // What happens while nobody listens is not lost for whoever comes back.
+    // A follower that comes back gets the events of the meantime.
     let (_, second) = server.post("/instances", &json!({ "definition": "work" })).await;
     let (_, _) = server.post("/instances", &json!({ "definition": "work" })).await;
     let mut back = Connection::open(server.address).await;

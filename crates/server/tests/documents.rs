@@ -1,9 +1,9 @@
-//! Every JSON document that enters leaves unchanged or is refused (Repairs II).
+//! Every JSON document that is accepted is returned unchanged; others are refused (Repairs II).
 //!
-//! Awkward documents go in through every door: the input of a start, a submission, a signal, a
-//! message, the result of a task, the answer to an outbound call. What comes out of the run,
-//! however it was passed along, is the same document; otherwise it was refused with a code of its
-//! own. What every reader can hold is never refused.
+//! Unusual documents enter on every path: the input of a start, a submission, a signal, a message,
+//! the result of a task, the answer to an outbound call. The result of the run contains the same
+//! document, however it was passed along, or the document was refused with a code of its own. A
+//! document that every JSON reader can represent is never refused.
 
 #[path = "support/documents.rs"]
 mod documents;
@@ -31,16 +31,16 @@ const HEADER: &str = "apiVersion: v1\nmetadata: {version: 1.0.0, name: ";
 /// Codes with which a document is refused.
 const REFUSALS: [&str; 2] = ["unsupported_json", "invalid_body"];
 
-/// A server, and a service whose answer is the document of the moment.
+/// A server, and a service that answers with the current document.
 struct Stage {
     router: Router,
     answer: Arc<Mutex<String>>,
 }
 
-/// What came of a document.
+/// The result for a document.
 #[derive(Debug)]
 enum Passed {
-    /// The text of the whole answer, and where in it the document is.
+    /// The text of the whole answer, and the path of the document in it.
     Out(String, &'static [&'static str]),
     Refused(String),
 }
@@ -97,7 +97,7 @@ impl Stage {
         self.send(path, "application/json", body).await
     }
 
-    /// Starts a run that waits for something; its id.
+    /// Starts a run that waits; returns its id.
     async fn start(&self, definition: &str) -> String {
         let (status, answer) =
             self.json("/instances", format!("{{\"definition\":\"{definition}\"}}")).await;
@@ -105,7 +105,7 @@ impl Stage {
         field(&answer, "id")
     }
 
-    /// The end of a run.
+    /// The result of a run.
     async fn result(&self, id: &str) -> String {
         let (status, answer) = self.json(&format!("/instances/{id}"), String::new()).await;
         assert_eq!(status, 200, "{answer}");
@@ -192,12 +192,12 @@ impl Stage {
     }
 }
 
-/// What an answer says of a document.
+/// Classifies an answer.
 fn out((status, answer): (u16, String), place: &'static [&'static str]) -> Passed {
     if status < 300 { Passed::Out(answer, place) } else { Passed::Refused(field(&answer, "code")) }
 }
 
-/// A text at the top of an answer; what is below it stays raw, however deep it is.
+/// A field at the top level of an answer; nested values stay raw text, however deep they are.
 fn field(answer: &str, name: &str) -> String {
     let members = members(answer);
     let raw = members.get(name).unwrap_or_else(|| panic!("no {name} in {answer}"));
@@ -308,7 +308,7 @@ fn every_document_that_enters_leaves_unchanged_or_is_refused() {
                             .remove(*name)
                             .unwrap_or_else(|| panic!("{door}: no {name} in {answer}"));
                     }
-                    // What got in is never too deep for the reader of this test.
+                    // A document that was accepted is never too deep for the reader of this test.
                     let (found, wanted) = (canonical(&found), canonical(&document.text));
                     assert_eq!(found, wanted, "{door} changed {}: {answer}", document.text);
                 }

@@ -1,8 +1,8 @@
-//! Outbound calls reach what they may, and nothing else.
+//! Outbound calls reach permitted addresses, and nothing else.
 //!
-//! A canary listens on loopback, which is not allowed. A second server stands for the public
-//! internet: its address is allowed. However a call is written, and wherever a redirect leads, the
-//! canary must hear nothing.
+//! A canary listens on loopback, which is not permitted. A second server, whose address is
+//! permitted, represents the public internet. However a call is written, and wherever a redirect
+//! leads, the canary must not see a connection.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use meantime_server::{Engine, Settings, SourceFormats, notations};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A server that answers with a function of the request, and counts connections.
+/// A server that computes its answer from the request, and counts connections.
 struct Listener {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -77,7 +77,7 @@ async fn engine(allow: &[&str]) -> Engine {
     engine
 }
 
-/// What a flow gets for a call: the answer, or the code of its failure.
+/// The result of a call in a flow: the answer, or the code of its failure.
 async fn call(engine: &Engine, request: Value) -> Value {
     let command = Command::Start(StartCommand {
         definition: "call".to_owned(),
@@ -148,7 +148,8 @@ async fn what_is_not_public_is_never_reached() {
     let mut attempts = 0;
     for host in hosts {
         for scheme in schemes {
-            // Private networks of this machine may be real; they are tried without waiting.
+            // Private networks of this machine may be real, so these calls do not wait for an
+            // answer.
             let url = format!("{scheme}://{host}:{port}/");
             let answer = call(&engine, json!({ "url": url, "timeout": 2 })).await;
             let code = answer.as_str().unwrap_or_default();
@@ -260,7 +261,7 @@ async fn neither_credentials_nor_bodies_follow_to_another_origin() {
             if status < 307 {
                 assert_eq!(sent["body"], plain, "POST {status} to {to}");
             } else {
-                // The body stays: the call ends with the redirect itself.
+                // A body is not sent again: the result of the call is the redirect itself.
                 assert_eq!(sent["status"], status, "POST {status} to {to}");
                 assert_eq!((other_port.requests(), other_host.requests()), before);
             }

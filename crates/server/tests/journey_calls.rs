@@ -1,5 +1,5 @@
-//! What journeys do outside: retries, client authentication, headers that pass through, and
-//! credentials that they look at themselves.
+//! Outbound calls of journeys: retries, client authentication, forwarded headers, and credentials
+//! that a journey checks itself.
 
 #[path = "support/journeys.rs"]
 mod journeys;
@@ -47,7 +47,7 @@ async fn what_the_policy_names_is_tried_again_and_the_last_answer_counts() {
 async fn a_token_of_an_authorization_server_is_kept_and_renewed_once() {
     let service = service(|number, path| match (path, number) {
         ("/token", _) => (200, json!({ "access_token": format!("t{number}"), "expires_in": 3600 })),
-        // The first token is refused once.
+        // The first token is rejected once.
         (_, 1) => (401, json!({})),
         _ => (200, json!({})),
     })
@@ -123,7 +123,7 @@ async fn headers_pass_through_and_credentials_are_looked_at_while_the_request_la
     assert_eq!(output["auth"], json!({ "apiKey": { "keyId": "k" } }), "{outcome}");
     assert_eq!(output["later"]["apiKey"]["problem"]["code"], "APIKEY_INVALID");
     assert_eq!(output["later"]["apiKey"]["keyId"], Value::Null);
-    // The header was of the first request only, and nothing of it is kept.
+    // The header belonged to the first request only, and was not stored.
     assert_eq!(service.heard(), ["/first - t-1", "/second - -"]);
     assert!(!outcome.to_string().contains(&key.secret));
 }

@@ -1,5 +1,5 @@
-//! Credentials of those who call journeys: nobody's reach another run, across restarts and nodes
-//! and under crossing load, and whoever sent none, or forged one, is accepted nowhere.
+//! Credentials of callers of journeys never reach another run, across restarts, nodes and
+//! concurrent load; a caller without credentials, or with forged ones, is never accepted.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -33,8 +33,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 
-/// A service that remembers which token came with which path. Below `/hold` it answers when it is
-/// told to; below `/flaky` every path is refused once.
+/// A service that records which token came with which path. Below `/hold` it answers when the test
+/// says so; below `/flaky` the first request for every path is rejected.
 struct Service {
     base: String,
     heard: Arc<Mutex<Vec<(String, String)>>>,
@@ -92,7 +92,7 @@ impl Service {
     }
 }
 
-/// Lets everything else go on until something is so.
+/// Lets other tasks run until a condition holds.
 async fn until<F: Future<Output = bool>>(mut is_so: impl FnMut() -> F) {
     while !is_so().await {
         tokio::task::yield_now().await;
@@ -212,7 +212,7 @@ spec:
 "
     ))
     .await;
-    // Some who send neither a token nor a key, and have no answer when the process ends.
+    // Callers without a token or key, whose requests are unanswered when the process ends.
     let callers = ["a", "b"].map(|me| {
         let router = router.clone();
         tokio::spawn(async move {
@@ -229,7 +229,7 @@ spec:
     drop((engine, router));
 
     let (engine, router) = process(store().await, &settings).await;
-    // Others, whose requests last while the runs of the first go on.
+    // Other callers, whose requests are in progress while the runs of the first continue.
     let others: Vec<_> = (0..4)
         .map(|_| {
             let (router, secret) = (router.clone(), key.secret.clone());
@@ -302,7 +302,7 @@ spec:
             let (router, other) = (nodes[me % 2].1.clone(), nodes[(me + 1) % 2].1.clone());
             let (token, secret) = (format!("t{me}"), key.secret.clone());
             tokio::spawn(async move {
-                // Every third sends nothing.
+                // Every third caller sends nothing.
                 let headers = [("x-from", token.as_str()), ("x-api-key", secret.as_str())];
                 let headers = if me % 3 == 0 { &[][..] } else { &headers[..] };
                 let body = Some(json!({ "me": me.to_string() }));
@@ -314,7 +314,7 @@ spec:
         .collect();
     for caller in callers {
         let (me, outcome) = caller.await.expect("it ends");
-        // Time moved it before the check: nobody's request is in scope.
+        // A timer moved the run on before the check, so no request is in scope.
         assert_eq!(outcome["output"]["apiKey"]["problem"]["code"], "APIKEY_MISSING", "{me}");
     }
     let heard = service.heard();
@@ -401,8 +401,8 @@ spec:
     }
 }
 
-/// What journeys do with the result of a check, as the language describes it: the checks in their
-/// order, and the predicate under which the caller is accepted.
+/// The ways in which journeys use the result of a check, as the reference describes them: the
+/// checks in their order, and the predicate under which the caller is accepted.
 const PATTERNS: [(&str, &str, &str); 12] = [
     ("jwt-problem", "jwt", "context.auth.jwt.problem == null"),
     ("jwt-no-problem", "jwt", "not (context.auth.jwt.problem != null)"),
@@ -416,7 +416,7 @@ const PATTERNS: [(&str, &str, &str); 12] = [
         "jwt apiKey",
         "context.auth.jwt.problem == null and context.auth.apiKey.problem == null",
     ),
-    // The method that is checked last is good, and hides nothing of the first.
+    // The method that is checked last succeeds, and must not hide the failure of the first.
     ("jwt-then-key", "jwt apiKey", "context.auth.jwt.problem == null"),
     ("key-then-jwt", "apiKey jwt", "context.auth.apiKey.problem == null"),
     (
@@ -427,7 +427,7 @@ const PATTERNS: [(&str, &str, &str); 12] = [
     ("jwt-twice", "jwt jwt", "context.auth.jwt.problem == null"),
 ];
 
-/// The checks in their order, and the judgement.
+/// The states of the checks in their order, and the decision.
 fn judged_states(checks: &str, predicate: &str) -> String {
     let checks: Vec<&str> = checks.split(' ').collect();
     let states: Vec<String> = checks
@@ -485,16 +485,16 @@ fn key_pair() -> Ed25519KeyPair {
     Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key")
 }
 
-/// Who signs tokens and gives out keys, and everything that callers may send.
+/// Signs tokens and issues keys, and holds everything that callers may send.
 struct Issuer {
     profile: ProfileSettings,
     ann: String,
     bob: String,
     secret: String,
-    /// Nothing, forgeries, and good ones.
+    /// No token, forged tokens, and valid ones.
     tokens: Vec<String>,
     api_keys: Vec<String>,
-    /// Bodies that look as if somebody had been judged already.
+    /// Bodies that look as if a check had already succeeded.
     bodies: Vec<Value>,
     _keys: NamedTempFile,
 }
@@ -537,7 +537,7 @@ impl Issuer {
         Self { profile, ann, bob, secret, tokens, api_keys, bodies, _keys: file }
     }
 
-    /// Whether a pattern accepts whoever sends these.
+    /// Whether a pattern accepts a caller with these credentials.
     fn accepts(&self, pattern: &str, token: &str, api_key: &str) -> bool {
         let by_token = token == self.ann || (token == self.bob && pattern != "jwt-subject");
         let by_key = api_key == self.secret;
@@ -550,7 +550,7 @@ impl Issuer {
     }
 }
 
-/// Headers that are sent; what is empty is not.
+/// The headers to send; empty values are left out.
 fn headers<'a>(all: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     all.iter().copied().filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -590,7 +590,7 @@ async fn every_published_pattern_refuses_those_who_send_nothing_or_forge_somethi
     }
 }
 
-/// Where processes run that come and go: one on a file, or two on a database.
+/// Where processes run: one on a file, or two on a database.
 enum Place {
     File(TempDir),
     Database(Box<Database>),
@@ -615,18 +615,18 @@ impl Place {
     }
 }
 
-/// What a caller sends with one request.
+/// The credentials of one request.
 #[derive(Debug, Clone)]
 struct Sent {
     token: String,
     api_key: String,
     body: Value,
-    /// A token for the service that is called, or nothing.
+    /// A token for the called service, or empty.
     from: String,
 }
 
-/// A run of one pattern: the start and its steps, each with credentials of its own. Only those of
-/// the last one count, and none do if a timer goes on after it.
+/// A run of one pattern: the start and its steps, each with its own credentials. Only those of the
+/// last request count, and none if a timer continues the run after it.
 #[derive(Debug)]
 struct Variant {
     name: String,
@@ -635,7 +635,7 @@ struct Variant {
     is_late: bool,
 }
 
-/// Chooses from a seed.
+/// Choices from a seed.
 struct Chooser(SeededEntropy);
 
 impl Chooser {
@@ -647,7 +647,7 @@ impl Chooser {
         of[self.below(of.len())].clone()
     }
 
-    /// Half of them are good, so that those who are accepted stand beside those who are not.
+    /// Half of them are valid, so that accepted and refused callers are mixed.
     fn sent(&mut self, issuer: &Issuer, from: String) -> Sent {
         let good = [issuer.ann.clone(), issuer.bob.clone()];
         let token = if self.below(2) == 0 { self.one(&good) } else { self.one(&issuer.tokens) };
@@ -703,8 +703,8 @@ spec:
     }
 }
 
-/// Runs variants beside each other, and lets processes end and start again between their steps;
-/// each request goes to any of the processes.
+/// Runs variants concurrently, and stops and restarts processes between their steps; each request
+/// goes to any of the processes.
 async fn cross_restarts_and_nodes(place: &Place, seeds: std::ops::Range<u64>) {
     const VARIANTS: usize = 8;
     let (service, issuer) = (service().await, Issuer::new());
@@ -778,13 +778,14 @@ async fn cross_restarts_and_nodes(place: &Place, seeds: std::ops::Range<u64>) {
             let mut heard = service.heard();
             heard.retain(|(it, _)| *it == path);
             if variant.is_late {
-                // Nobody waited for it, so its process may have ended, and another called again.
+                // No request waited for it, so its process may have ended, and another one repeated
+                // the call.
                 heard.dedup();
             }
             assert_eq!(heard, [(path, token)], "{seed}: {variant:?}");
         }
     }
-    // The seeds have something of everything.
+    // The seeds must cover accepted and refused callers and restarts.
     assert!(accepted >= 8 && refused >= 8 && restarts >= 3, "{accepted} {refused} {restarts}");
     for (engine, _) in nodes {
         engine.stop().await;

@@ -1,5 +1,5 @@
-//! Journeys and what stands around them: OpenAPI files that come along, tokens of an identity
-//! provider, and an API whose time is over.
+//! Edge cases of journeys: OpenAPI files in a deployment, tokens of an identity provider, and an
+//! API whose time limit has passed.
 
 #[path = "support/journeys.rs"]
 mod journeys;
@@ -76,7 +76,7 @@ paths:
     assert_eq!(service.heard(), ["/v1/accounts/a%2F7 - t-9"]);
 }
 
-/// A token that an issuer of ours signed.
+/// A token signed by the test issuer.
 fn token(pair: &Ed25519KeyPair, key: &str, claims: &Value) -> String {
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let message = format!("{}.{}", encode(&json!({ "alg": "EdDSA", "kid": key })), encode(claims));
@@ -151,7 +151,7 @@ async fn a_journey_looks_at_the_token_of_the_request() {
 
 #[tokio::test]
 async fn an_api_that_takes_too_long_answers_504_with_its_own_code() {
-    // Nobody accepts: the call gets no answer.
+    // The listener never accepts: the call gets no answer.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base = silent.local_addr().expect("an address");
     let text = format!(

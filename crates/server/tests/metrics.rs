@@ -1,4 +1,4 @@
-//! Metrics: those of the document, and no others.
+//! The metrics are exactly those of the reference.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

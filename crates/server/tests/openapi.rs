@@ -1,4 +1,4 @@
-//! The OpenAPI document: committed, complete, and what the code says.
+//! The OpenAPI document is committed, complete, and up to date with the code.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn every_operation_is_named_once_and_says_who_may_use_it_and_how_it_refuses() {
     for (place, operation) in operations(&document) {
         let name = operation["operationId"].as_str().unwrap_or_default();
         assert!(names.insert(name.to_owned()), "{place}: another operation is named {name:?}");
-        // A verb and a resource in camelCase; `explain` takes any resource.
+        // A verb and a resource in camelCase; `explain` applies to any resource.
         let is_camel = name.starts_with(|c: char| c.is_ascii_lowercase())
             && name.chars().all(|c| c.is_ascii_alphanumeric());
         let has_resource = name.contains(|c: char| c.is_ascii_uppercase());

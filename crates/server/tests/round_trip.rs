@@ -1,4 +1,5 @@
-//! The text of a process comes back byte for byte: byte order mark, line ends, comments, entities.
+//! The source of a process is returned byte for byte: byte order mark, line ends, comments,
+//! entities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const AWKWARD: &str = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<!-
     <b:documentation><![CDATA[ <kept> ]]></b:documentation>\r\
     <b:startEvent id=\"ä😀\"/><v:own><v:x y=\"1\"/></v:own></b:process></b:definitions>\n\n ";
 
-/// An intermediate, a boundary and a start event, with the blanks of three different people.
+/// An intermediate, a boundary and a start event, with different white space.
 const TIMERS: [&str; 3] = [
     "<definitions xmlns=\"http://www.omg.org/spec/BPMN/20100524/MODEL\">\r\n\t<process id=\"wait\" \
      isExecutable=\"true\"><intermediateCatchEvent id=\"i\"><timerEventDefinition><timeDuration>\r\n\

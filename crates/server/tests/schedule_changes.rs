@@ -1,4 +1,4 @@
-//! Over HTTP: what the API of schedules and the forecast answer (Repairs II, items 1 and 6).
+//! The HTTP API of schedules and the forecast (Repairs II, items 1 and 6).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ async fn o3_buckets_count_more_than_ten_thousand_occurrences() {
     assert!(buckets.iter().all(|it| it["count"].as_u64() >= Some(3 * 1_439)), "{buckets:?}");
 }
 
-/// What PATCH makes of a daily schedule that has run for two months.
+/// Patches a daily schedule that has run for two months.
 async fn runs_after_a_patch(change: Value, policy: Value) -> (u64, u64) {
     let router = stage().await;
     deploy(&router, "probe run\nend\n".to_owned()).await;

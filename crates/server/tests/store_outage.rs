@@ -1,4 +1,4 @@
-//! An outage of the database as callers of the API see it: 503 with `Retry-After`, not ready,
+//! An outage of the database as clients of the API see it: 503 with `Retry-After`, not ready, and
 //! counted.
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ async fn while_the_database_is_away_everybody_is_told_to_come_again() {
         let body = text(answer).await;
         assert!(body.contains("\"code\":\"store_unavailable\""), "{method} {path}: {body}");
     }
-    // The process itself is well.
+    // The process itself is healthy.
     assert_eq!(ask(&router, "GET", "/healthz", "").await.status(), StatusCode::OK);
     let counted = text(ask(&router, "GET", "/metrics", "").await).await;
     assert!(counted.contains("\nmeantime_store_outages_total 1\n"), "{counted}");

@@ -1,4 +1,4 @@
-//! TLS for those who connect: certificates that change, and clients who must have one.
+//! TLS of the server: certificates that change, and client certificates.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn for_server(by: &Authority) -> Issued {
 }
 
 impl Issued {
-    /// Puts the files where they are expected, each in one step.
+    /// Writes the files, each atomically.
     fn put(&self, directory: &Path) {
         put(directory, "key.pem", &self.key.serialize_pem());
         put(directory, "cert.pem", &self.cert.pem());
@@ -117,7 +117,7 @@ impl Stage {
         TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
-    /// The certificate that a new connection is shown.
+    /// The certificate that the server presents to a new connection.
     async fn shown(&self) -> CertificateDer<'static> {
         let stream = self.connect(&[&TLS13], None).await.expect("a connection");
         let shown = stream.get_ref().1.peer_certificates().expect("certificates");
@@ -152,7 +152,7 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let mut plain = TcpStream::connect(stage.address).await.expect("a connection");
     plain.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
     let mut answer = Vec::new();
-    // It may also be reset.
+    // The connection may also be reset.
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
 }
@@ -165,7 +165,7 @@ async fn new_certificates_are_for_new_connections_and_old_ones_go_on() {
     let second = for_server(&stage.authority);
     second.put(stage.directory.path());
     assert_eq!(stage.shown().await, *second.cert.der());
-    // What cannot be used changes nothing.
+    // A file that cannot be used changes nothing.
     put(stage.directory.path(), "cert.pem", "nothing");
     assert_eq!(stage.shown().await, *second.cert.der());
     put(stage.directory.path(), "cert.pem", &first.cert.pem());
@@ -194,7 +194,7 @@ async fn clients_need_a_certificate_where_one_is_required() {
                 (Some(&of_server), false),
             ];
             for (client, expected) in cases {
-                // With TLS 1.3 a client hears that it is refused only when it reads.
+                // With TLS 1.3 a client learns of the rejection only when it reads.
                 let answered = match stage.connect(&[version], client).await {
                     Ok(mut stream) => ask(&mut stream).await.is_ok(),
                     Err(_) => false,

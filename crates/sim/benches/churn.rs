@@ -1,8 +1,9 @@
-//! Starts and ends for a while with a short retention, on the real driver: does the file stay flat?
+//! Starts and ends instances with a short retention on the real driver: does the file stop growing?
 //!
 //! `cargo bench -p meantime-sim --bench churn -- [seconds] [retention in ms] [starters]`
 //!
-//! One line a second: instances started and removed in it, and the sizes of the file and its log.
+//! Prints one line per second: instances started and removed, and the sizes of the file and its
+//! log.
 #![expect(clippy::print_stdout, reason = "a benchmark talks to people")]
 
 use std::path::Path;

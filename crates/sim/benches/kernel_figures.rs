@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]`, with the names signals,
 //! children and missed. Each line says what was done and how long it took; ratios between sizes
-//! show whether the cost is linear. Rates and timers are measured by `meantime bench kernel`.
+//! show whether the cost is linear. `meantime bench kernel` measures rates and timers.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "measures real time")]
 
@@ -104,7 +104,7 @@ async fn children() {
     println!("children: ten times as many took {:.1} times as long", times[1] / times[0]);
 }
 
-/// A month of missed minutes, by each policy, while new instances are started.
+/// A month of missed minutes, with each catch-up policy, while new instances are started.
 async fn missed() {
     for catch_up in [CatchUp::Coalesce, CatchUp::Skip, CatchUp::All] {
         let rig = rig().await;

@@ -1,8 +1,8 @@
-//! Runs the flow scripts of documents that are not part of the repository, as they stand there.
+//! Runs the flow scripts of documents that are not part of the repository, unchanged.
 //!
-//! `cargo xtask conformance flow DOCUMENT…`: every block marked `javascript` is a script. What it
-//! waits for ends in two orders: work first, and timers first. Each must compile and end. A script
-//! that speaks of a timer of its own, `timeout_timer`, without making it gets a line before it.
+//! `cargo xtask conformance flow DOCUMENT…`: every block marked `javascript` is a script. Its waits
+//! end in two orders: tasks first, and timers first. Each script must compile and end. A script
+//! that uses a timer `timeout_timer` without creating it gets a line that creates it.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use meantime_core::{
 };
 use meantime_flow::Flow;
 
-/// What documents call the timer that they forget to make.
+/// The name of the timer that some documents use without creating it.
 const TIMER: &str = "timeout_timer";
 
 fn main() -> ExitCode {
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     if wrong == 0 && scripts > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How every workflow of a script ends, in both orders.
+/// The outcomes of all workflows of a script, in both orders.
 fn run(script: &str) -> Result<String, String> {
     let forgets = script.contains(TIMER) && !script.contains(&format!("{TIMER} ="));
     let text =
@@ -70,7 +70,7 @@ fn run(script: &str) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// Ends one thing after the other; nothing when the script still waits after all of them.
+/// Ends one wait after the other; `None` if the script still waits after all of them.
 fn play(definition: &Definition, timers_first: bool) -> Result<Option<Outcome>, Fault> {
     let limits = Limits::default();
     let input = Json::parse("{\"reportId\":\"r-1\"}").unwrap_or_default();
@@ -97,7 +97,7 @@ fn is_timer(event: &Event) -> bool {
     matches!(event, Event::TimerFired { .. })
 }
 
-/// The events by which what a turn began will end, without what it cancelled.
+/// Adds the events that will end the effects of a turn, and removes those of cancelled effects.
 fn note(pending: &mut Vec<Event>, turn: &Turn, number: u64) {
     for (effect, ordinal) in turn.effects.iter().zip(0..) {
         let key = instance().effect(number, ordinal);

@@ -1,4 +1,4 @@
-//! Measures how long an outage of the database and the death of a node go unnoticed.
+//! Measures how soon an outage of the database and the death of a node are noticed.
 //!
 //! `cargo run --release -p meantime-sim --example outage_figures [ROUNDS]`. A private cluster is
 //! stopped, frozen and started; a second process is killed. Prints the worst of all rounds.
@@ -65,7 +65,8 @@ async fn ready(kernel: &Kernel, wanted: bool) {
     }
 }
 
-/// Measures one way to be away: from now until it is missed, and from its end until it works.
+/// Measures one kind of outage: how long until it is noticed, and from its end until work
+/// continues.
 async fn missed(
     kernel: &Kernel,
     figures: &mut Figures,
@@ -96,7 +97,7 @@ async fn all_awake(kernel: &Kernel) -> bool {
     left.is_ok_and(|rows| rows.is_empty())
 }
 
-/// A node with work, for as long as nobody kills it.
+/// Runs a node with work until the process is killed.
 async fn node(url: &str) {
     let kernel = kernel(url).await;
     for _ in 0..200 {

@@ -1,6 +1,5 @@
-//! Simulation: the probe notation, scenarios as text, the crash harness, whole worlds from a seed,
-//! the rigs that kill processes and cut the power, and the checkers of what comes out (never
-//! published).
+//! Simulation: the probe notation, scenarios as text, the crash harness, the seeded simulator, the
+//! rigs that kill processes and cut the power, and the checkers of their results (never published).
 
 pub mod audit;
 pub mod checker;

@@ -1,4 +1,4 @@
-//! Callers of the real driver who wait, lose patience, go away, or move the clock.
+//! Callers of the real driver that wait, time out, disconnect, or move the clock.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -117,12 +117,12 @@ async fn no_patience_at_all_is_answered_by_the_first_commit() {
     let kernel = set_up(builder()).await;
     let definition = "work".to_owned();
     let command = Command::Start(StartCommand { definition, ..StartCommand::default() });
-    // A worker never comes, so the instance never settles.
+    // No worker completes the task, so the instance never becomes idle.
     let reply = kernel.call_and_wait(command, Wait::Idle, Some(Duration::ZERO)).await;
     assert!(matches!(reply, Ok(Reply::Started { .. })), "{reply:?}");
 }
 
-/// Repairs II, item 25: whoever waits for the end is not satisfied by rest.
+/// Repairs II, item 25: a caller that waits for the end is not answered when the instance is idle.
 #[tokio::test]
 async fn the_end_is_waited_for_across_rests() {
     let kernel = set_up(on_virtual_clock()).await;
@@ -185,7 +185,7 @@ async fn the_clock_goes_from_due_instant_to_due_instant() {
     assert_eq!(back.map_err(|error| error.code()), Err("invalid_request"));
 }
 
-/// Answers after a moment of real time.
+/// Answers after a short real time.
 struct Slow;
 
 impl EngineTasks for Slow {

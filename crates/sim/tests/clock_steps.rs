@@ -1,5 +1,5 @@
-//! T13, P6: a wall clock that is set, or that went on while the machine was suspended, is noticed
-//! (Repairs II, item 2). No clock of the machine is touched: that of these tests is set by hand.
+//! T13, P6: a wall clock that is set, or that advanced while the machine was suspended, is noticed
+//! (Repairs II, item 2). The tests use a clock of their own, not the clock of the machine.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,16 +15,16 @@ use meantime_sim::probe::Probe;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// A test that would wait for ever fails instead.
+/// A test that would wait for ever fails after this time.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A clock that people set, and steady time that passes beside it.
+/// A wall clock that can be set, and monotonic time beside it.
 #[derive(Default)]
 struct Settable {
     wall_ms: AtomicI64,
     steady_ms: AtomicI64,
     heard: Mutex<Vec<Heard>>,
-    /// Whether it tells when it is set.
+    /// Whether it notifies when it is set.
     tells: bool,
 }
 
@@ -34,13 +34,13 @@ impl Settable {
         Arc::new(Self { wall_ms: AtomicI64::new(wall), tells, ..Self::default() })
     }
 
-    /// Time passes.
+    /// Lets time pass.
     fn pass(&self, ms: i64) {
         self.wall_ms.fetch_add(ms, Ordering::SeqCst);
         self.steady_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Somebody sets it.
+    /// Sets the wall clock.
     fn set_by(&self, ms: i64) {
         self.wall_ms.fetch_add(ms, Ordering::SeqCst);
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl Clock for Settable {
         Now::at(Timestamp::from_millis(self.wall_ms.load(Ordering::SeqCst)))
     }
 
-    /// As long as it takes without anybody setting it.
+    /// The time until an instant, if the clock is not set in between.
     fn until(&self, instant: Timestamp) -> Option<Duration> {
         let ms = instant.saturating_since(self.now().real);
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
@@ -96,7 +96,7 @@ async fn fires_after_a_step(clock: Arc<Settable>) {
     assert!(matches!(started, Ok(Reply::Started { .. })), "{started:?}");
     let mut history = kernel.history();
     clock.set_by(HOUR_MS);
-    // Nothing else happens: only the step can wake the loop.
+    // Nothing else happens: only the clock step can wake the loop.
     let noticed = tokio::time::timeout(WAIT_TIMEOUT, steps.wait_for(|step| step.count > 0)).await;
     let step = *noticed.expect("it is noticed").expect("the kernel runs");
     assert_eq!((step.count, step.by_ms), (1, HOUR_MS));

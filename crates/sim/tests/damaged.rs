@@ -1,5 +1,5 @@
-//! Rows that cannot be decoded harm their own instance only: it is set aside with an incident, all
-//! others go on, also through a restart, and it can be cancelled (I10).
+//! A row that cannot be decoded affects its own instance only: the instance gets an incident, all
+//! others continue, also after a restart, and it can be cancelled (I10).
 
 use std::sync::Arc;
 
@@ -57,8 +57,8 @@ probe unlucky
 fault E_START
 ";
 
-/// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode,
-/// `SPOILT` for an open list that somebody can repair, and `OTHER` for an id that nobody knows.
+/// Ways to damage the instance `VICTIM`: `BAD` are bytes that cannot be decoded, `SPOILT` is an
+/// open list that can be repaired, and `OTHER` is an unknown id.
 const DAMAGES: &[(&str, &str)] = &[
     ("the open list", "UPDATE instance SET open = BAD WHERE id_order = VICTIM"),
     ("the packed rest", "UPDATE instance SET meta = BAD WHERE id_order = VICTIM"),
@@ -76,7 +76,7 @@ const DAMAGES: &[(&str, &str)] = &[
 
 const OTHER: &str = "00000000000000000000000000000001";
 
-/// A store, and a way to do damage to it.
+/// A store, and a function that damages it.
 struct DamagedStore {
     store: Arc<dyn Store>,
     harm: Harm,
@@ -171,7 +171,7 @@ fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
             }
             assert!(!row(&sim, victim).phase.is_ended(), "{what}");
             assert_eq!(sim.counters().damaged, 1, "{what}");
-            // The next life meets it again, and tells nothing new.
+            // The next process finds the damage again, and records nothing new.
             sim.crash();
             sim.run();
             advance(&mut sim, 60_000);
@@ -219,7 +219,7 @@ fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
         let retry = Command::RetryIncident { incident, audit: audit() };
         assert_eq!(sim.call(retry, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
         assert!(incidents(&sim, victim).is_empty());
-        // Its timer fires with the next life at the latest.
+        // Its timer fires at the latest in the next process.
         sim.crash();
         sim.run();
         assert_eq!(row(&sim, victim).phase, Phase::Completed);
@@ -286,7 +286,7 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
             let incident = incidents(sim, id)[0].id;
             send(sim, Command::RetryIncident { incident, audit: audit() })
         };
-        // The instances know what held them.
+        // These instances know which events are held.
         for whole in [troubled, other] {
             assert_eq!(retry(&mut sim, whole), Ok(Reply::Done));
             assert_eq!(row(&sim, whole).phase, Phase::Completed);
@@ -295,7 +295,7 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
         let raised = incidents(&sim, faulty);
         let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
         assert_eq!(codes, ["E_TURN"], "it was tried again");
-        // This one does not, and has a task that may be held.
+        // This one does not, and may have a held task.
         assert_eq!(retry(&mut sim, lost), Err(Error::InstanceDamaged(lost)));
         for victim in [faulty, lost] {
             let cancel = Command::Cancel { instance: victim, audit: audit() };
@@ -326,7 +326,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
         for victim in [finished, cancelled] {
             place.damage("UPDATE instance SET open = BAD WHERE id_order = VICTIM", victim);
         }
-        // The cancel goes before the turn, and finds that its notation cannot be asked.
+        // The cancel comes before the turn, and finds that the notation cannot be called.
         let cancel = |instance| Command::Cancel { instance, audit: audit() };
         assert_eq!(send(&mut sim, cancel(cancelled)), Ok(Reply::Done));
         assert_eq!(row(&sim, cancelled).phase, Phase::Cancelled);
@@ -339,7 +339,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
         sim.set_slow_turns(SlowTurns::None);
         sim.run();
         if is_shared {
-            // What the turn stands on is read again, and cannot be.
+            // The rows that the turn depends on are read again, and cannot be decoded.
             assert_eq!(
                 sim.call_status(slow),
                 CallStatus::Answered(Err(Error::InstanceDamaged(finished)))
@@ -348,7 +348,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
             assert_eq!(send(&mut sim, cancel(finished)), Ok(Reply::Done));
             assert_eq!(row(&sim, finished).phase, Phase::Cancelled);
         } else {
-            // Nobody else writes here: the row in memory is whole, and replaces the damaged one.
+            // No other node writes here: the row in memory is intact and replaces the damaged one.
             assert_eq!(sim.call_status(slow), CallStatus::Answered(Ok(Reply::Done)));
             assert_eq!(row(&sim, finished).phase, Phase::Completed);
         }

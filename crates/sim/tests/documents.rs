@@ -1,4 +1,4 @@
-//! Scripts in the documents are scripts: they compile.
+//! The flow scripts in the documents compile.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! T8: after downtime overdue timers fire in the order in which they were due, per definition,
-//! however long reading, loading and computing take (Repairs II, item 8).
+//! T8: after downtime, overdue timers fire in the order of their due times, per definition, however
+//! long reading, loading and computing take (Repairs II, item 8).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ end
 /// More than fit into several batches.
 const TIMERS: u64 = 3_000;
 
-/// Arms timers of two definitions, due in an order that is not that of their instances.
+/// Arms timers of two definitions whose due times are in another order than their instances.
 fn arm_timers(store: Arc<dyn Store>, entropy: &mut SeededEntropy) {
     let mut sim = SimKernel::with_probes(store, PROBES);
     let commands = (0..TIMERS).map(|number| {
@@ -47,7 +47,7 @@ fn arm_timers(store: Arc<dyn Store>, entropy: &mut SeededEntropy) {
     sim.call_all(commands.collect());
 }
 
-/// When the timers of a plan were due, by definition.
+/// The due times of the timers that a plan fires, by definition.
 fn fired(plan: &Plan) -> BTreeMap<DefinitionId, Vec<Timestamp>> {
     let mut fired: BTreeMap<DefinitionId, Vec<Timestamp>> = BTreeMap::new();
     for unit in &plan.units {
@@ -64,7 +64,7 @@ fn fired(plan: &Plan) -> BTreeMap<DefinitionId, Vec<Timestamp>> {
     fired
 }
 
-/// A new process on the store, whose answers come in any order; commits reach the store in theirs.
+/// A new process on the store. Its answers arrive in any order; commits reach the store in order.
 fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
     let notations = Notations::default()
         .with("probe", Arc::new(Probe))
@@ -113,7 +113,7 @@ fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
     }
 }
 
-/// Timers fall due while nobody is there; then a new process fires them.
+/// Timers fall due while no process is running; then a new process fires them.
 fn overdue_timers_fire_in_due_order(store: &Arc<dyn Store>, seed: u64) {
     let mut entropy = SeededEntropy::new(seed);
     arm_timers(store.clone(), &mut entropy);

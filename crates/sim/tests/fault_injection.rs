@@ -1,6 +1,6 @@
 //! The simulator finds every bug that is injected into the kernel within a thousand seeds.
 //!
-//! A generator that cannot reach a bug proves nothing by finding none.
+//! A generator that cannot reach a known bug proves nothing when it finds none.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use meantime_sim::simulation::{StoreFixture, run_seed, seed_setup};
 
 const SEEDS: u64 = 1_000;
 
-/// A bug, and which seed found it by which checkers.
+/// A bug, with the seed and the checkers that found it.
 type SearchResult = (InjectedBug, Option<(u64, BTreeSet<&'static str>)>);
 
 fn search_seeds(bug: InjectedBug) -> SearchResult {

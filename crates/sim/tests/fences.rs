@@ -1,4 +1,4 @@
-//! Reports and claims that meet in one commit.
+//! Reports and claims of the same task in one commit.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn i5_of_two_reports_at_one_moment_one_is_taken() {
 fn i5_a_report_at_the_moment_of_its_expiry_is_taken() {
     let mut sim = sim();
     let task = tasks(&sim.call(claim("a"), Wait::Quiet).1).remove(0);
-    // The lease is over, and the report comes before anybody has looked.
+    // The lease has expired, and the report arrives before the machine has processed the expiry.
     sim.set_clock_silently(sim.now().real.saturating_add_millis(1_000));
     let (_, status) = sim.call(report(&task, completed()), Wait::Quiet);
     assert_eq!(status, CallStatus::Answered(Ok(Reply::Done)));

@@ -1,6 +1,6 @@
-//! O3 as a property: what is forecast is what fires, whatever was done to a schedule before:
-//! limits, pauses, timers that were moved, frozen and released, changes, triggers, back-fills of
-//! the past and ahead, downtime (Repairs II, the property of items 6 and 7).
+//! O3 as a property: the forecast lists what fires, whatever was done to a schedule before: limits,
+//! pauses, timers that were moved, frozen and released, changes, triggers, backfills of past and
+//! future occurrences, downtime (Repairs II, the property of items 6 and 7).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use meantime_sim::harness::{CallStatus, SimKernel, block_on};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Chance, a schedule, and what was done to it, to be told when the property does not hold.
+/// A random case: a schedule and the operations on it, which are printed if the property fails.
 struct Case {
     entropy: SeededEntropy,
     sim: SimKernel,
@@ -117,7 +117,7 @@ impl Case {
         if row.phase.is_ended() { None } else { ScheduleView::of_instance(&row) }
     }
 
-    /// Started lines of the ledger.
+    /// Ledger rows with the outcome `started`.
     fn started(&self) -> Vec<OccurrenceRow> {
         let page = Page::first(usize::MAX);
         let rows = block_on(self.sim.store.occurrences(self.schedule, page)).expect("readable");
@@ -145,7 +145,7 @@ impl Case {
         self.sim.call(Command::EditTimer { timer, edit, audit }, Wait::Quiet);
     }
 
-    /// Somebody does something.
+    /// Performs a random operation.
     fn interfere(&mut self) {
         let now = self.sim.now().engine;
         let minutes = i64::try_from(below(&mut self.entropy, 150)).unwrap_or(0);
@@ -182,7 +182,7 @@ impl Case {
         self.sim.advance_to(to);
     }
 
-    /// Looks ahead, lets the time pass, and compares.
+    /// Reads the forecast, lets the time pass, and compares.
     fn check(&mut self) -> usize {
         let from = self.sim.now().engine;
         let hours = i64::try_from(1 + below(&mut self.entropy, 60)).unwrap_or(1);
@@ -210,7 +210,7 @@ impl Case {
         fired.len()
     }
 
-    /// What is counted is what is listed, in the whole window and in parts of it.
+    /// The counts agree with the listed entries, in the whole window and in parts of it.
     fn counts(&self, outlook: &Outlook<'_>, from: Timestamp, to: Timestamp, foreseen: &[Fire]) {
         let count = u64::try_from(foreseen.len()).unwrap_or(u64::MAX);
         assert_eq!(outlook.count(from, to), count, "{}", self.story.join("\n"));
@@ -226,7 +226,7 @@ impl Case {
     }
 }
 
-/// How many entries the pages of a forecast have together, each once.
+/// The number of entries on all pages of a forecast together; each entry occurs once.
 fn pages(schedule: InstanceId, outlook: &Outlook<'_>, from: Timestamp, to: Timestamp) -> usize {
     let (mut seen, mut after) = (BTreeSet::new(), None);
     loop {

@@ -1,8 +1,8 @@
-//! States that earlier releases saved are loaded, go on, and end as they would have.
+//! States that earlier releases saved can be loaded, continue, and end as they would have.
 //!
-//! A golden file holds a source, what happened before, the saved state, what happens after it, and
-//! what must come of it. A file is written once: a state without bytes gets them from this release
-//! with `UPDATE_EXPECT=1`, and is never edited again.
+//! A golden file holds a source, the events before, the saved state, the events after, and the
+//! expected results. A file is written once: a state without bytes gets them from this release with
+//! `UPDATE_EXPECT=1`, and is never edited again.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use meantime_core::{
 };
 use meantime_flow::Flow;
 
-/// The format that this release writes: its states must come out byte by byte.
+/// The format that this release writes: its states must be reproduced byte by byte.
 const CURRENT: u16 = 1;
 
 fn main() {
@@ -77,7 +77,7 @@ struct Golden {
     expected: String,
 }
 
-/// What came of some events: a line each, and the last state.
+/// The results of some events, one line each, and the last state.
 struct Story {
     lines: Vec<String>,
     state: State,
@@ -119,7 +119,7 @@ impl Golden {
 
     fn write(&self, state: &State, expected: &str) -> std::io::Result<()> {
         let text = fs::read_to_string(&self.path)?;
-        // The state comes between what happened before it and what happens after it.
+        // The state stands between the events before it and the events after it.
         let head = text.split("```after\n").next().unwrap_or_default().trim_end();
         let (state, after) = (hex(&state.bytes), self.after.join("\n"));
         let tail = format!("```after\n{after}\n```\n\n```expected\n{expected}\n```\n");
@@ -135,7 +135,7 @@ impl Golden {
         first.unwrap_or_else(|| panic!("{}: {problems:?}", self.path.display()))
     }
 
-    /// Plays events, from the start or from a state. Turn numbers go on from the last one.
+    /// Plays events, from the start or from a state. Turn numbers continue from the last one.
     fn story(&self, from: Option<&State>, events: &[String]) -> Story {
         let definition = self.definition();
         let mut number = 1;

@@ -1,4 +1,4 @@
-//! What grows with what: counted, not timed.
+//! How the amount of work grows with the size of the input: counted, not timed.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A killed process loses and doubles nothing (P1 to P3), and the rig would see it if it did. The
-//! long version is `cargo xtask soak kill --rounds N`.
+//! A killed process loses and doubles nothing (P1 to P3), and the rig detects an injected fault.
+//! The long version is `cargo xtask soak kill --rounds N`.
 
 use meantime_sim::kill::{KillPlan, KillReport, StoreKind, kill_rounds};
 
@@ -14,8 +14,9 @@ fn run(seed: u64, rounds: usize, early_ack: bool) -> KillReport {
 
 #[test]
 fn nothing_acknowledged_is_lost_or_doubled_by_kill_9() {
-    // When a kill hits is up to the machine. A run that hit no commit before its answer proves
-    // nothing about those, so there are more of them until one does; what each shows must hold.
+    // The moment of a kill depends on the machine. A run in which no kill hit a commit before its
+    // answer proves nothing about such commits, so the test repeats runs until one did. Every run
+    // must be clean.
     let hits = |report: &KillReport| {
         report.interrupted > 0 && report.applied_unanswered + report.repeated > 0
     };

@@ -36,7 +36,7 @@ impl Nodes {
         nodes
     }
 
-    /// Lets everybody see everybody, and run until nothing more happens.
+    /// Lets all nodes see each other, and runs them until they are idle.
     fn settle(&mut self) {
         for _ in 0..2 {
             self.sims.iter_mut().for_each(SimKernel::renew_lease);
@@ -49,7 +49,7 @@ impl Nodes {
         }
     }
 
-    /// Seconds pass, with heartbeat.
+    /// Lets seconds pass, with heartbeats.
     fn pass(&mut self, seconds: i64) {
         for _ in 0..seconds {
             for sim in &mut self.sims {
@@ -135,7 +135,7 @@ fn what_a_dead_node_left_is_taken_up_by_the_others() {
     }
     let claimed = nodes.sims[0].call(claim(0), Wait::Quiet).1;
     assert!(matches!(claimed, CallStatus::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
-    // The first node dies with ten tasks in the hands of its workers.
+    // The first node dies while workers hold ten tasks that it handed out.
     nodes.sims.remove(0);
     nodes.pass(40);
     let rows = nodes.instances();
@@ -197,7 +197,7 @@ fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     assert_eq!(row.map(|row| (row.phase, row.meta.awaited_at)), Some((Phase::Completed, None)));
 }
 
-/// Repairs II, item 25: the end that another node brings, after a rest that is not the end.
+/// Repairs II, item 25: another node ends the instance, after it was idle in between.
 #[test]
 fn a_caller_hears_of_the_end_that_comes_elsewhere() {
     let mut nodes = Nodes::new(2);

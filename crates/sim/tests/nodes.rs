@@ -1,9 +1,9 @@
 //! Three kernels on one PostgreSQL database, killed at random under load and replaced
 //! (P1, P2, P3, P7).
 //!
-//! Every node is the real driver on the wall clock, with threads of its own, so that killing it
-//! stops it wherever it is: between a take and its commit, between a commit and its answer. Callers
-//! and workers go to any node and try again when theirs is gone, as clients would.
+//! Every node is the real driver on the wall clock with its own threads, so that killing it stops
+//! it at any point: between a fetch and its commit, or between a commit and its answer. Callers and
+//! workers use any node and try another one if theirs was killed, as clients would.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,7 +65,7 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// Whatever it was doing, it does not do the next step.
+    /// Dropping the runtime ends the node at any point of its work.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -73,13 +73,13 @@ impl Drop for Node {
     }
 }
 
-/// The nodes of the moment, for everybody.
+/// The running nodes, shared by callers and workers.
 struct Membership {
     nodes: Mutex<Vec<Node>>,
     is_over: AtomicBool,
     /// Instances whose start was acknowledged, by idempotency key.
     acknowledged: Mutex<BTreeMap<String, InstanceId>>,
-    /// Rings when a start was acknowledged or a task reported.
+    /// Notified when a start was acknowledged or a task reported.
     progress: Condvar,
     repeated: AtomicU64,
 }
@@ -100,7 +100,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts instances at any node, with the same key until one of them has answered.
+/// Starts instances at any node, with the same key until one node has answered.
 async fn call(membership: Arc<Membership>, number: u64) {
     let mut rng = SeededEntropy::new(number);
     let mut count = 0;
@@ -130,7 +130,7 @@ async fn call(membership: Arc<Membership>, number: u64) {
     }
 }
 
-/// Does tasks of any node, and reports at any other.
+/// Claims tasks at any node and reports to any other.
 async fn work(membership: Arc<Membership>, number: u64) {
     let mut rng = SeededEntropy::new(1_000 + number);
     while !membership.is_over() || number == 0 {
@@ -146,14 +146,14 @@ async fn work(membership: Arc<Membership>, number: u64) {
         for task in tasks {
             let report = Report::Completed(Json::null());
             let report = Command::Report { task: task.id, token: Some(task.token), report };
-            // Whoever does not hear of it does it again; one outcome counts.
+            // A worker that gets no answer repeats the report; only one outcome counts.
             patiently(membership.any(rng.next()).call(report)).await;
             membership.progress.notify_all();
         }
     }
 }
 
-/// A node that is killed answers nobody.
+/// A time limit, because a killed node does not answer.
 async fn patiently<T>(answer: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(Duration::from_secs(2), answer).await.ok()
 }
@@ -177,7 +177,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     let mut rng = SeededEntropy::new(7);
     let acknowledged = || locked(&membership.acknowledged).len();
     for kill in 1..=KILLS {
-        // Between two kills there is progress.
+        // Between two kills there must be progress.
         let before = acknowledged();
         wait_until(&membership, "starts are acknowledged", || acknowledged() > before + 20);
         let doomed = {
@@ -186,7 +186,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
             nodes.remove(at)
         };
         drop(doomed);
-        // Two nodes carry on for a while before the next one comes.
+        // Two nodes continue for a while before the third one is replaced.
         if kill % 2 == 0 {
             let before = acknowledged();
             wait_until(&membership, "two nodes carry on", || acknowledged() > before + 10);
@@ -206,8 +206,8 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     check(&membership, &*store);
 }
 
-/// Waits for something that takes a few seconds, because a dead node keeps its lease for fifteen.
-/// It looks whenever something happened, and now and then for what time brings.
+/// Waits until a condition holds. This can take several seconds, because the lease of a dead node
+/// lasts for fifteen. The condition is checked after every progress and periodically.
 fn wait_until(membership: &Membership, what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..24_000 {
         if is_so() {
@@ -221,7 +221,7 @@ fn wait_until(membership: &Membership, what: &str, is_so: impl Fn() -> bool) {
 
 fn rows(store: &dyn Store) -> Vec<InstanceRow> {
     let rows = block_on(store.instances(InstanceFilter::default(), Page::first(100_000)));
-    // A list that could not be read is as good as one with something left to do.
+    // If the list cannot be read, work may be left.
     rows.unwrap_or_else(|_| vec![])
 }
 

@@ -1,5 +1,5 @@
-//! A database that goes away and comes back under the real driver: everybody is answered, nothing
-//! acknowledged is lost, and it is seen and counted.
+//! A database that fails and comes back under the real driver: every call is answered, nothing
+//! acknowledged is lost, and the outage is reported and counted.
 
 use std::sync::Arc;
 
@@ -34,18 +34,18 @@ fn start(key: usize) -> Command {
     })
 }
 
-/// Waits until the store stands as it should.
+/// Waits until the health of the store satisfies a condition.
 async fn stands(kernel: &Kernel, suits: impl FnMut(&StoreHealth) -> bool) {
     kernel.store_health().wait_for(suits).await.expect("the kernel runs");
 }
 
-/// Starts with a key until it is taken.
+/// Starts with a key until the start is accepted.
 async fn started(kernel: &Kernel, key: usize) -> InstanceId {
     loop {
         match kernel.call(start(key)).await {
             Ok(Reply::Started { instance, .. }) => return instance,
             Ok(reply) => panic!("{reply:?}"),
-            // The node has to find its lease first.
+            // The node must renew its lease first.
             Err(error) => assert!(error.code().starts_with("store_"), "{error}"),
         }
         tokio::task::yield_now().await;
@@ -77,7 +77,7 @@ async fn a_database_that_is_stopped_is_missed_at_once_and_found_again() {
     let waiting = tokio::spawn(async move { waiting.call(Command::Claim(worker)).await });
     cluster.stop().expect("it stops");
     stands(&kernel, lost).await;
-    // Nobody hangs: neither who comes now, nor who waits already, nor who reads.
+    // No call hangs: neither a new one, nor one that waits already, nor a read.
     let refused = kernel.call(start(2)).await.expect_err("it cannot be written");
     assert_eq!(refused.code(), "store_unavailable");
     let given_up = waiting.await.expect("it ends").expect_err("nobody can look for a task");
@@ -100,7 +100,7 @@ async fn a_database_that_stands_still_keeps_nobody_waiting() {
     let kernel = kernel(&database).await;
     let first = started(&kernel, 1).await;
     cluster.pause().expect("it stands still");
-    // Connections are there and silent: only an answer that does not come can tell.
+    // The connections are open but silent: only a missing answer shows the outage.
     assert!(kernel.store().ping().await.is_err());
     let calls: Vec<_> = (2..20)
         .map(|key| {
@@ -116,7 +116,8 @@ async fn a_database_that_stands_still_keeps_nobody_waiting() {
     assert!(kernel.store().instance(first).await.is_err());
     cluster.resume().expect("it goes on");
     stands(&kernel, sound).await;
-    // Whatever became of the calls in doubt: the same keys start the same instances, once.
+    // Whatever happened to the calls with unknown outcome: the same keys start the same instances,
+    // once.
     for key in 1..20 {
         let instance = started(&kernel, key).await;
         assert_eq!(started(&kernel, key).await, instance);

@@ -1,4 +1,5 @@
-//! A restored copy: paused until somebody confirms, with an epoch that fences the former life.
+//! A restored backup is paused until an operator resumes it, and its new epoch makes tokens of the
+//! former process stale.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +81,7 @@ async fn a_restored_kernel_waits_for_a_confirmation_and_then_goes_on() {
     old.call(start("work")).await.expect("started");
     let task = claim(&old).await.expect("there is a task").remove(0);
     store.backup(&copy, clock.now().engine, |_| {}).await.expect("it is copied");
-    // Life goes on; the copy knows nothing of it.
+    // The original store continues; the backup does not contain these changes.
     complete(&old, task.id, task.token).await.expect("the lease holds");
     assert_eq!(phases(&*store).await, [Phase::Completed, Phase::Running]);
     old.stop().await;

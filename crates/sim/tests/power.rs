@@ -1,5 +1,5 @@
-//! A loss of power takes nothing that was acknowledged (P11), and the rig would see it if it did.
-//! The long version is `cargo xtask soak power --images N`.
+//! A loss of power loses nothing that was acknowledged (P11), and the rig detects an injected
+//! fault. The long version is `cargo xtask soak power --images N`.
 
 use meantime_sim::power::{InjectedFault, PowerReport, cut_power};
 
@@ -23,7 +23,7 @@ fn nothing_acknowledged_is_lost_when_the_power_goes() {
 fn commits_that_are_not_synced_are_found() {
     let report = run(40, InjectedFault::Unsynced);
     assert!(!report.lost.is_empty());
-    // What is left is a state that existed: less, but not damaged.
+    // What is left is an earlier consistent state: commits are missing, but nothing is damaged.
     assert!(report.problems.is_empty(), "{:#?}", report.problems);
 }
 

@@ -1,4 +1,4 @@
-//! Repairs II, item 16: what a start or a deployment brings about by itself is there when it is
+//! Repairs II, item 16: what a start or a deployment causes by itself is committed before it is
 //! answered. The harness counts commits, so the moment of an answer is exact.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn sim() -> SimKernel {
     SimKernel::with_probes(Arc::new(MemoryStore::new()), PROBES)
 }
 
-/// Starts an instance; gives the commits that were made before its answer, and all of them.
+/// Starts an instance; returns the number of commits before its answer, and in total.
 fn start(sim: &mut SimKernel, definition: &str) -> (InstanceId, u64, u64) {
     let before = sim.commits();
     let definition = definition.to_owned();

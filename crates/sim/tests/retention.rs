@@ -1,5 +1,5 @@
-//! Retention and compaction with the real driver and store: the file stays flat, and what is idle
-//! needs nothing.
+//! Retention and compaction with the real driver and store: the file stops growing, and idle
+//! instances need no work.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn start(definition: &str, input: &str) -> Command {
     })
 }
 
-/// A kernel on a clock that is moved.
+/// A kernel with a simulated clock.
 struct Site {
     store: Arc<SqliteStore>,
     clock: Arc<VirtualClock>,
@@ -81,14 +81,14 @@ impl Site {
         let builder = Builder::new(store.clone(), notations());
         let builder = builder.clock(clock.clone()).retention(retention);
         let kernel = builder.start().await.expect("the kernel starts");
-        // The first look is over, so that every commit from here on is noticed.
+        // The first maintenance run is over, so that every commit from here on is noticed.
         let mut maintenance_stats = kernel.maintenance_stats();
         maintenance_stats.wait_for(|it| it.looks > 0).await.expect("housekeeping begins");
         kernel.deploy("probe", source()).await.expect("the probes are good");
         Self { store, clock, kernel, now }
     }
 
-    /// Moves the clock and waits until housekeeping has nothing more to do at that time.
+    /// Moves the clock and waits until maintenance has nothing more to do at that time.
     async fn pass(&mut self, millis: i64) -> MaintenanceStats {
         let mut maintenance_stats = self.kernel.maintenance_stats();
         self.now = self.now.saturating_add_millis(millis);
@@ -136,7 +136,7 @@ async fn the_file_does_not_grow_over_generations() {
         let pages = rusqlite_pages(&path);
         sizes.push(pages);
     }
-    // Two days are kept, seven for message ids: from then on freed pages are used again.
+    // Instances are kept for two days, message ids for seven: from then on freed pages are reused.
     let (full, last) = (sizes[8], sizes[11]);
     assert!(last <= full + full / 50, "{sizes:?}");
     assert!(site.instances().await <= 2 * 2 * 300);
@@ -147,7 +147,7 @@ async fn the_file_does_not_grow_over_generations() {
     site.kernel.stop().await;
 }
 
-/// The number of pages of the file as its header says.
+/// The number of pages in the header of the file.
 fn rusqlite_pages(path: &Path) -> u32 {
     let connection = rusqlite::Connection::open(path).expect("it opens");
     connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("it reads")
@@ -162,7 +162,7 @@ async fn i12_with_nothing_to_expire_there_is_no_statement() {
         site.kernel.call(start("sleeper", "")).await.expect("started");
         site.kernel.call(start("leaf", "")).await.expect("started");
     }
-    // The first commit after a look brings the next one forward; after that there is quiet.
+    // The first commit after a maintenance run schedules the next one earlier; then nothing runs.
     let maintenance_stats = site.pass(DAY).await;
     let before = site.store.stats();
     for _ in 0..20 {
@@ -176,7 +176,7 @@ async fn i12_with_nothing_to_expire_there_is_no_statement() {
     assert_eq!(after, maintenance_stats.looks);
     let next = maintenance_stats.next.expect("something will expire");
     assert!(next > site.now && next <= site.now.saturating_add_millis(10 * DAY), "{next}");
-    // And then it goes, at that time. Those who sleep stay.
+    // Then the instance is removed, at its time. Sleeping instances stay.
     site.pass(10 * DAY).await;
     assert_eq!(site.instances().await, 200);
     site.kernel.stop().await;
@@ -212,7 +212,7 @@ fn fifty_thousand_turns_cost_the_same_each_and_history_stays_bounded() {
         }
         let (after, turns) = (store.stats(), sim.counters().turns - before.1.turns);
         assert_eq!(turns, 1_000);
-        // Compaction is not part of the turns: it comes at a multiple of 2,500.
+        // Compaction is not part of the turns: it runs at multiples of 2,500.
         if thousand % 5 == 0 {
             let statements = after.statements - before.0.statements;
             costs.push((statements, after.wal_pages - before.0.wal_pages));

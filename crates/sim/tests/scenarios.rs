@@ -15,7 +15,7 @@ use meantime_store::postgres::{Options, PostgresStore, cluster};
 
 fn main() {
     let arguments = Arguments::from_args();
-    // Probes panic on purpose; what fails is reported by the trial itself.
+    // Probes panic on purpose; a trial reports its failure itself.
     std::panic::set_hook(Box::new(|_| {}));
     let mut trials = Vec::new();
     let mut cited = BTreeSet::new();
@@ -36,17 +36,17 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Scenarios of one kind: those of the kernel, and the behaviours of each notation.
+/// Scenarios of one kind: those of the kernel, or those of a notation.
 struct Suite {
     prefix: &'static str,
     /// Relative to this crate.
     directory: &'static str,
-    /// Every how many files the slow rigs run.
+    /// Slow rigs run on every n-th file.
     sample: usize,
 }
 
 impl Suite {
-    /// Every how many files a rig runs.
+    /// A rig of this cost runs on every n-th file.
     fn every(&self, cost: Cost) -> usize {
         match cost {
             Cost::Low => 1,
@@ -56,13 +56,13 @@ impl Suite {
     }
 }
 
-/// How much time a rig takes.
+/// The cost of a rig.
 #[derive(Clone, Copy)]
 enum Cost {
     Low,
     /// It plays the script on a disk, or many times.
     High,
-    /// It plays it many times on a server.
+    /// It plays the script many times on a server.
     Most,
 }
 
@@ -101,7 +101,7 @@ const RIGS: [Rig; 10] = [
     Rig { name: "crash_postgres", cost: Cost::Most, run: |it| survives_every_crash(it, &postgres) },
 ];
 
-/// Gives a new store to a play; whatever it needs lives until the play is over.
+/// Gives a new store to a play and keeps it alive until the play has ended.
 type OnStore = dyn Fn(&dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun;
 
 fn memory(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
@@ -123,7 +123,7 @@ fn postgres(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
     run(Arc::new(store))
 }
 
-/// The run that writes traces when it is asked to.
+/// The trial that rewrites traces if requested.
 fn expected_trace_comes_out(scenario: &Scenario) -> Result<(), Failed> {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         let played = memory(&|store| play(scenario, store, None));
@@ -142,19 +142,21 @@ fn traces_agree(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
     Err(format!("the trace differs:\n{}", difference(scenario.trace.trim_end(), trace)).into())
 }
 
-/// The same script gives the same trace: no clock, no chance, no order of a hash map (I6, I7).
+/// The same script gives the same trace: no clock, randomness or hash map order influences it (I6,
+/// I7).
 fn plays_the_same_twice(scenario: &Scenario) -> Result<(), Failed> {
     let run = || memory(&|store| play(scenario, store, None)).trace;
     let (one, other) = (run(), run());
     if one == other { Ok(()) } else { Err(difference(&one, &other).into()) }
 }
 
-/// Which turns leave their batch because they take long changes no story, also across crashes.
+/// The result does not depend on which turns leave their batch because they take long, also across
+/// crashes.
 fn slow_turns_end_the_same(scenario: &Scenario) -> Result<(), Failed> {
     let whole = memory(&|store| play(scenario, store, None));
     let slow = memory(&|store| play_with_slow_turns(scenario, store, None));
     same_timelines(&whole, &slow, "with slow turns")?;
-    // What comes together may be taken in another order when some of it has to be sent again.
+    // Commands of one instant may be processed in another order if some must be sent again.
     let together = scenario.script.iter().any(|line| line.starts_with("together"));
     for commit in (1..=slow.commits).filter(|_| !together) {
         let crashed = memory(&|store| play_with_slow_turns(scenario, store, Some(commit)));
@@ -184,13 +186,14 @@ fn same_timelines(whole: &ScenarioRun, other: &ScenarioRun, when: &str) -> Resul
     Ok(())
 }
 
-/// A commit whose answer is lost is never repeated blindly, and never given up if it was made (I2).
+/// A commit whose answer was lost is never repeated blindly, and never discarded if it took effect
+/// (I2).
 fn survives_lost(scenario: &Scenario, fault: CommitFault) -> Result<(), Failed> {
     if fault == CommitFault::LostCommit && scenario.commit_ms > 0 {
-        // A lost commit has taken its time, so everything after it is later.
+        // A lost commit takes time as well, so everything after it is later.
         return Ok(());
     }
-    // What came at one moment may be taken in another order the second time.
+    // Commands of one instant may be processed in another order the second time.
     let sorted = |play: &ScenarioRun| {
         let mut timelines = play.timelines.clone();
         for lines in timelines.values_mut() {
@@ -213,7 +216,7 @@ fn survives_lost(scenario: &Scenario, fault: CommitFault) -> Result<(), Failed> 
     Ok(())
 }
 
-/// Lines of both, those that differ marked.
+/// The lines of both, with differences marked.
 fn difference(expected: &str, actual: &str) -> String {
     let (expected, actual): (Vec<&str>, Vec<&str>) =
         (expected.lines().collect(), actual.lines().collect());

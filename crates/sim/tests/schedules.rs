@@ -1,4 +1,4 @@
-//! Schedules at scale, and preview, forecast and firing against each other.
+//! Schedules at scale, and preview, forecast and firing compared with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn spec(rule: Rule) -> ScheduleSpec {
     }
 }
 
-/// A rule as people might write it.
+/// A random but realistic rule.
 fn random_rule(entropy: &mut SeededEntropy) -> Rule {
     const ZONES: [&str; 5] =
         ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"];
@@ -73,7 +73,7 @@ fn cx(now: Timestamp, turn_no: u64, limits: &Limits) -> Cx<'_> {
     Cx { now, turn_no, instance, version: 1, started_at: now, deadline, key, catches, limits }
 }
 
-/// Plays a schedule by its own timers and gives back the occurrences it started, in order.
+/// Runs a schedule by its own timers and returns the occurrences that it started, in order.
 fn fired(spec: &ScheduleSpec, count: usize) -> (State, Vec<Timestamp>) {
     let (notation, limits) = (ScheduleNotation, Limits::default());
     let definition = notation.compile(&schedule_source(), &limits).definitions.remove(0);
@@ -129,8 +129,7 @@ fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
     }
 }
 
-/// A thousand subjects whose first occurrence is the same minute; gives back how many commits it
-/// took.
+/// A thousand subjects whose first occurrence is in the same minute; returns the number of commits.
 fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
     let sim = SimKernel::with_probes(store, "probe run\nend\n");
     let mut sim = sim.crash_after(crash_after);
@@ -182,7 +181,7 @@ fn s2_a_thousand_subjects_at_one_instant_on_sqlite() {
     assert_eq!(block_on(store.check()).expect("readable"), Vec::<String>::new());
 }
 
-/// Every occurrence of a schedule over ten years, played with real runs.
+/// All occurrences of a schedule over ten years, with real runs.
 fn ten_years(rule: Rule) -> Vec<Timestamp> {
     let mut sim = SimKernel::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
     let (spec, on_existing) = (Box::new(spec(rule)), OnExisting::AddAnother);
@@ -207,7 +206,7 @@ fn s1_month_ends_over_ten_years() {
     let occurrences = ten_years(rule);
     assert_eq!(occurrences.len(), 120);
     for (number, scheduled_at) in occurrences.iter().enumerate() {
-        // The last day of its month: one day later it is the first.
+        // It is the last day of its month: the next day is the first of a month.
         let next = scheduled_at.saturating_add_millis(86_400_000).to_string();
         assert_eq!(&next[8..], "01T09:00:00Z", "occurrence {number} is {scheduled_at}");
     }
@@ -233,7 +232,7 @@ fn s13_sundays_across_clock_changes_over_ten_years() {
             assert!(shift <= hour, "{name}: {} then {}", pair[0], pair[1]);
             shift > 0
         });
-        // An occurrence moved out of a gap is off twice: before and after.
+        // An occurrence that was moved out of a gap counts twice: before and after it.
         let count = changes.count();
         assert!(count >= expected && (expected > 0 || count == 0), "{name}: {count} changes");
     }

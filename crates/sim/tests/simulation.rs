@@ -20,10 +20,10 @@ fn a_thousand_seeds_break_no_promise() {
     assert_eq!(report.counts.missing_families(), [] as [String; 0], "never happened");
 }
 
-/// What is to be done on a fresh store.
+/// A test that gets a new store.
 type OnStore<'a> = dyn Fn(Arc<dyn Store>) + 'a;
 
-/// With one process, and calls one after the other, a seed gives the same history everywhere.
+/// With one process and serial calls, a seed gives the same history on every store.
 fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&OnStore<'_>)) {
     for seed in seeds {
         let setup = seed_setup(seed).for_comparison();
@@ -36,7 +36,7 @@ fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&OnStore<'_>
     }
 }
 
-/// Where two stories part, each with what came before.
+/// Where two logs begin to differ, each with the lines before.
 fn difference(one: &SeedOutcome, other: &SeedOutcome) -> String {
     let same = one.log.iter().zip(&other.log).take_while(|(one, other)| one == other).count();
     let told = |it: &SeedOutcome| {

@@ -1,4 +1,5 @@
-//! Turns that take long: their batch does not wait, others go on, and an operator can end them.
+//! Turns that take long: their batch does not wait, other instances continue, and an operator can
+//! cancel them.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +84,7 @@ fn a_batch_that_does_not_end_is_told_by_its_age() {
     machine.handle(Now::at(begun), Input::Command(Ticket(1), Box::new(command), Wait::Quiet));
     let commits = std::iter::from_fn(|| machine.poll()).any(|it| matches!(it, Output::Commit(..)));
     assert!(commits);
-    // Whoever asks is told how long the store has not answered.
+    // The levels show how long the store has not answered.
     assert_eq!(machine.levels(later).oldest_batch_ms, Some(6_000));
 }
 
@@ -107,7 +108,7 @@ fn a_slow_turn_holds_up_nobody_and_is_committed_when_it_is_through() {
     assert_eq!(sim.counters().slow_turns, 1);
 }
 
-/// Commits that it takes to start these at the same moment.
+/// The number of commits that it takes to start these at the same instant.
 fn commits_to_start(definitions: &[&str]) -> u64 {
     let mut sim = sim();
     let before = sim.commits();
@@ -121,7 +122,7 @@ fn commits_to_start(definitions: &[&str]) -> u64 {
 #[test]
 fn heavy_turns_are_committed_one_by_one_and_light_ones_do_not_wait_for_them() {
     assert_eq!(commits_to_start(&["wide", "short"]), commits_to_start(&["wide"]));
-    // Two of them have more effects than one commit should have.
+    // Two of them together have more effects than one commit should contain.
     let more = commits_to_start(&["wide", "wide", "short"]);
     assert_eq!(more, commits_to_start(&["wide", "short"]) + 1);
 }
@@ -147,7 +148,7 @@ fn a_crash_during_a_slow_turn_loses_only_what_nobody_was_told() {
     sim.set_slow_turns(SlowTurns::None);
     sim.crash();
     sim.run();
-    // The client sends again what was never answered.
+    // The client repeats a command that was never answered.
     assert!(matches!(sim.call_status(slow), CallStatus::Answered(Ok(_))));
     assert_eq!(phase(&sim, one), Phase::Completed);
 }
@@ -162,7 +163,7 @@ fn a_cancel_overtakes_the_event_that_takes_so_long() {
     assert!(matches!(sim.call(cancel(one), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
     assert_eq!(phase(&sim, one), Phase::Cancelled);
     assert_eq!(sim.call_status(slow), CallStatus::Answered(Err(Error::InstanceEnded(one))));
-    // The turn that nobody wants any more comes to nothing.
+    // The result of a turn whose instance has been cancelled is discarded.
     sim.set_slow_turns(SlowTurns::None);
     sim.run();
     assert_eq!(phase(&sim, one), Phase::Cancelled);
@@ -181,7 +182,7 @@ fn a_second_cancel_ends_an_instance_without_its_notation() {
     assert!(matches!(sim.call_status(first), CallStatus::Answered(Ok(_))));
 }
 
-/// A notation whose definition `slow` computes until somebody lets it go.
+/// A notation whose definition `slow` computes until the test releases it.
 struct Stuck {
     inner: Probe,
     gate: Mutex<Receiver<()>>,
@@ -205,7 +206,7 @@ impl Notation for Stuck {
 
     fn start(&self, definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
         if definition.name == "slow" {
-            // An error means that the test is over.
+            // An error means that the test has ended.
             let _ = self.gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
         }
         self.inner.start(definition, start, cx)

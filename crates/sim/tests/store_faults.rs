@@ -1,4 +1,4 @@
-//! A store that fails at the wrong moment: nothing is forgotten, and nobody is told two things.
+//! A store that fails at inconvenient moments: nothing is lost, and no caller gets two answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,10 +31,10 @@ throw OUCH
 end
 ";
 
-/// Commits that the start of a world makes: the built-in definition and the probes.
+/// Commits of the set-up: the built-in definition and the probes.
 const SETUP: u64 = 2;
 
-/// A world in which some commits of its own, counted from 1, are refused.
+/// A kernel for which some commits after the set-up, counted from 1, are refused.
 fn sim(refused: &[u64]) -> SimKernel {
     let faults = refused.iter().map(|number| (number + SETUP, CommitFault::Unavailable));
     let faults: BTreeMap<u64, CommitFault> = faults.collect();
@@ -157,7 +157,8 @@ fn o1_of_two_who_answer_an_incident_one_is_told_that_it_is_closed() {
 
 #[test]
 fn i2_an_incident_is_answered_once_when_the_store_fails() {
-    // The third commit has the message and is refused; the answer to the incident has its own turn.
+    // The second commit after the set-up is refused. The broadcast was part of it and gets the
+    // error; the retry of the incident waits for a turn of its own, which is tried again.
     let mut sim = sim(&[2]);
     start(&mut sim, "thrower");
     let rows = block_on(sim.store.incidents(None, Page::first(9))).expect("it reads");

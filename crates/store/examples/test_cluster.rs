@@ -1,4 +1,4 @@
-//! Runs a private PostgreSQL cluster for tests: prints its address and ends with its input.
+//! Runs a private PostgreSQL cluster for tests: prints its address and stops when its input ends.
 //!
 //! `cargo xtask test` keeps one of these for all test processes.
 
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     match Cluster::start(Durability::None) {
         Ok(cluster) => {
             println!("{}", cluster.address());
-            // Whoever started it closes this when the tests are over, or ends itself.
+            // The parent closes this pipe when the tests have ended, or by ending itself.
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             ExitCode::SUCCESS
         }

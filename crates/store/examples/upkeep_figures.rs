@@ -1,4 +1,4 @@
-//! What upkeep costs: removing instances, reading a long history, copying a file in use.
+//! The cost of maintenance: deleting instances, reading a long history, backing up a file in use.
 //!
 //! `cargo run -p meantime-store --release --example upkeep_figures [purge] [history] [backup]`
 //!
@@ -48,7 +48,7 @@ fn main() -> Result<(), Error> {
     done
 }
 
-/// Milliseconds that something takes.
+/// Runs something and measures its duration in milliseconds.
 fn timed<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(T, i64), Error> {
     let begun = SystemClock.now().real;
     let made = work()?;
@@ -158,7 +158,7 @@ fn history(path: &Path) -> Result<(), Error> {
         let previous = number.saturating_sub(step);
         line(instance, number, previous, record)
     };
-    // Other instances have turns in between, so that the rows of one are far apart.
+    // Turns of other instances in between, so that the rows of one instance are far apart.
     for batch in 0..TURNS / 100 {
         let mut writes = Vec::new();
         for number in batch * 100..(batch + 1) * 100 {

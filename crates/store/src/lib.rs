@@ -1,8 +1,8 @@
-//! Durable stores behind the kernel's one trait, and the conformance suite they all pass.
+//! Durable stores behind the kernel's `Store` trait, and the conformance suite that they all pass.
 //!
 //! [`sqlite`] keeps everything in one file that one process owns, [`postgres`] in a database that
-//! several nodes share. `conformance`, a feature, is the list of cases that fixes what a store
-//! means; the kernel's in-memory store passes it too.
+//! several nodes share. The feature `conformance` contains the cases that define the semantics of a
+//! store; the kernel's in-memory store passes them too.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

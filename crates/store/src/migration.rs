@@ -1,9 +1,9 @@
-//! Steps of a schema, the same in every database: numbered files that never change once released.
+//! Migrations of a schema, in every database: numbered files that never change after their release.
 
 use meantime_kernel::store::Error;
 use sha2::{Digest, Sha256};
 
-/// One step of a schema.
+/// One migration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
     pub(crate) name: &'static str,
@@ -17,7 +17,7 @@ impl Migration {
         Sha256::digest(self.sql).iter().map(hex).collect()
     }
 
-    /// Holds what was recorded when it ran against its text.
+    /// Compares the recorded hash with its text.
     pub(crate) fn verify(&self, recorded: Option<&str>) -> Result<(), Error> {
         if recorded == Some(self.digest().as_str()) {
             return Ok(());
@@ -27,7 +27,7 @@ impl Migration {
     }
 }
 
-/// How many steps a store has had, unless a newer release has made it.
+/// How many migrations a store has had, unless a newer release created it.
 pub(crate) fn check_known(found: u32, steps: &[Migration]) -> Result<u32, Error> {
     let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
     if found > known { Err(Error::NewerSchema { found, known }) } else { Ok(found) }

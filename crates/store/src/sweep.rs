@@ -1,17 +1,17 @@
-//! Finds the instances that may go, without an index that every instance would pay for.
+//! Finds expired instances without an index that every instance would pay for.
 //!
 //! ```text
 //!   instances in the order of their ids, which is that of their starts
-//!   ──────────────────┬───────────────────────────────┬──────────────►
-//!    looked at        │ old enough to have expired     │ started too recently:
-//!    [later] [later]  │ if they are over               │ none of them can go
-//!                  position                        boundary
+//!   ──────────────────┬────────────────────────────────┬──────────────►
+//!    examined         │ old enough to have expired     │ started too recently:
+//!    [later] [later]  │ if they have ended             │ none of them can expire
+//!                  position                         boundary
 //! ```
 //!
-//! Rows are walked once, from `position` up to what started more than the shortest period ago.
-//! Most of them are over by then and go. Those that cannot go yet are remembered in small ranges,
-//! each with the instant at which the first of its rows may go, and only then looked at again.
-//! Nothing of this is stored: a new process walks over what is left once more.
+//! Rows are scanned once, from `position` up to those that started more than the shortest period
+//! ago. Most of them have ended by then and are deleted. The others are remembered in small ranges,
+//! each with the instant at which the first of its rows may expire, and examined again only then.
+//! The position is not stored: a new process scans what is left once more.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::row::{Columns, instance};
 
 const TABLE: &str = "instance";
 
-/// What [`Candidate::read`] reads, in its order. The last one says whether a child belongs to a
-/// tree or is a run of a schedule, a tree of its own.
+/// The columns that [`Candidate::read`] reads, in order. The last one tells whether a child belongs
+/// to a tree or is a run of a schedule, which is a tree of its own.
 macro_rules! candidate_columns {
     () => {
         "i.id_order, i.phase, (SELECT d.name FROM definition AS d WHERE d.id = i.definition_id), \
@@ -34,25 +34,25 @@ macro_rules! candidate_columns {
 }
 pub(crate) use candidate_columns;
 
-/// Rows in one remembered range: a look at one of them is a look at all.
+/// Rows of one remembered range, which are examined together.
 pub(crate) const RANGE_ROWS: i64 = 128;
 
 /// Bits of an id's order below the milliseconds.
 const COUNTER_BITS: u32 = 15;
 
-/// Where the walk stands.
+/// The state of the scan.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
     retention: Option<Arc<Retention>>,
     position: i64,
-    /// Ranges to look at again, by (when, after which row): up to which row.
+    /// Ranges to examine again, by (when, after which row): up to which row.
     later: BTreeMap<(Timestamp, i64), i64>,
-    /// Members of trees that may go, descendants first. What is over stays over, so the list stays
-    /// good.
+    /// Members of trees to delete, descendants first. An ended instance stays ended, so the list
+    /// stays valid.
     pub(crate) doomed: VecDeque<i64>,
 }
 
-/// A part of the walk: rows after `from`, up to `to`, at most [`RANGE_ROWS`].
+/// A part of the scan: rows after `from`, up to `to`, at most [`RANGE_ROWS`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
     pub(crate) from: i64,
@@ -60,7 +60,7 @@ pub(crate) struct Range {
     is_new: bool,
 }
 
-/// One row, as far as it matters here.
+/// The columns of one row that matter here.
 pub(crate) struct Candidate {
     pub(crate) id_order: i64,
     phase: Phase,
@@ -70,30 +70,30 @@ pub(crate) struct Candidate {
     is_child: bool,
 }
 
-/// How a row is judged by itself.
+/// Whether a row itself may be deleted.
 pub(crate) enum Judged {
-    /// It may go if its whole tree is over; otherwise it is looked at again then.
+    /// It may be deleted if its whole tree has ended; otherwise it is examined again at this time.
     Expired(Timestamp),
-    /// Not before then.
+    /// Not before this time.
     At(Timestamp),
-    /// Never, or by the hand of its root.
+    /// Never, or only together with its root.
     Stays,
 }
 
 impl Sweep {
-    /// Begins anew when the policy has changed.
+    /// Starts again if the policy has changed.
     pub(crate) fn begin(&mut self, request: &PurgeRequest) {
         if self.retention.as_ref().is_none_or(|known| *known != request.retention) {
             *self = Self { retention: Some(request.retention.clone()), ..Self::default() };
         }
     }
 
-    /// How many ranges one request may look at.
+    /// How many ranges one request may examine.
     pub(crate) fn looks(request: &PurgeRequest) -> usize {
         16 + request.limit / 32
     }
 
-    /// What to look at next, while there is room for more.
+    /// The next range to examine, while the list has room.
     pub(crate) fn next_range(&mut self, request: &PurgeRequest) -> Option<Range> {
         if self.doomed.len() >= request.limit {
             return None;
@@ -107,7 +107,7 @@ impl Sweep {
         Some(Range { from: self.position, to, is_new: true })
     }
 
-    /// A range was looked at: some of it may go at once, some of it not before an instant.
+    /// A range was examined: some rows may be deleted at once, others not before an instant.
     pub(crate) fn looked(&mut self, range: Range, rows: &[Candidate], again: Option<Timestamp>) {
         let is_full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= RANGE_ROWS;
         let end = rows.last().map(|row| row.id_order).filter(|_| is_full).unwrap_or(range.to);
@@ -117,18 +117,18 @@ impl Sweep {
         if range.is_new {
             self.position = end;
         } else if end < range.to {
-            // Rows that came to the range since are looked at soon.
+            // The rest of a range that now has more rows than one part is examined next.
             self.later.insert((Timestamp::MIN, end), range.to);
         }
     }
 
-    /// The last row that was looked at: the first one after it tells when to go on.
+    /// The last examined row: the row after it tells when to continue.
     pub(crate) fn position(&self) -> i64 {
         self.position
     }
 
-    /// When there is something expired again: at once while the list is not empty. `next` is the
-    /// first row after the position.
+    /// When the next instance expires: at once while the list is not empty. `next` is the first row
+    /// after the position.
     pub(crate) fn next(&self, next: Option<i64>, request: &PurgeRequest) -> Option<Timestamp> {
         if !self.doomed.is_empty() {
             return Some(request.now);
@@ -182,7 +182,7 @@ impl Candidate {
     }
 }
 
-/// The largest order of an instance that may have expired: it started a shortest period ago.
+/// The largest order of an instance that may have expired: it started the shortest period ago.
 fn boundary(request: &PurgeRequest) -> Option<i64> {
     let shortest = request.retention.shortest()?;
     let started = request.now.as_millis().saturating_sub(shortest);
@@ -190,7 +190,7 @@ fn boundary(request: &PurgeRequest) -> Option<i64> {
     Some(next - 1).filter(|boundary| *boundary > 0)
 }
 
-/// Whether an instance is the top of its tree, from the columns of its id and its lineage.
+/// Whether an instance is the root of its tree, from the columns of its id and its lineage.
 pub(crate) fn is_root(
     row: &impl Columns,
     id_order: usize,
@@ -198,7 +198,8 @@ pub(crate) fn is_root(
     meta: usize,
 ) -> Result<bool, Error> {
     let Ok(meta) = row.unpacked_if::<InstanceMeta>(meta, TABLE) else {
-        // It goes with the tree that it was found in, or stays.
+        // Its lineage cannot be decoded: it is deleted with the tree in which it is found, or
+        // stays.
         return Ok(false);
     };
     let meta = meta.unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Backup and restore: a copy is a state that existed, and it never acts by itself (P14).
+//! Backup and restore: a backup is a consistent earlier state, and never acts before it is resumed
+//! (P14).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +58,7 @@ fn start(number: u64, size: usize) -> Unit {
     Unit { fence: Fence::Insert(Box::new(row)), writes, ..Unit::default() }
 }
 
-/// Commits two instances in one plan: both or none of them exist at any time.
+/// Commits two instances in one plan: at any time both or none of them exist.
 fn commit_pair(store: &SqliteStore, pair: u64, size: usize) {
     let units = vec![start(2 * pair, size), start(2 * pair + 1, size)];
     let plan = Plan { batch: pair, now: NOW, units, lease_term: None };
@@ -102,7 +103,8 @@ fn a_backup_under_load_is_a_state_that_existed() {
         assert!(steps.load(Ordering::SeqCst) > 1, "it goes in steps");
         let copy = open(&copy);
         assert_eq!(block_on(copy.check()).expect("it can be checked"), Vec::<String>::new());
-        // Everything answered before is there, and what came later is there in pairs, in order.
+        // Everything that was answered before the backup is in it, and later commits are in it in
+        // pairs and in order.
         let last = block_on(copy.recover(Partition::ALL)).expect("it recovers").batch;
         assert!((before..=after).contains(&last), "{before} {last} {after}");
         for pair in 1..=last {

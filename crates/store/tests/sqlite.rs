@@ -1,4 +1,5 @@
-//! What only the SQLite store promises: group commit, ownership of the file, damage, full disks.
+//! What only the SQLite store promises: group commit, exclusive use of the file, damage, full
+//! disks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ fn concurrent_plans_share_commits() {
                 let number = 1 + thread * 1_000 + number;
                 let results = commit(&store, number, vec![start(number, 10)]).expect("it commits");
                 assert!(matches!(results[..], [UnitResult::Done(_)]));
-                // What was answered can be read at once, by anybody.
+                // What was answered is visible to all readers at once.
                 let id = InstanceId::new(number, !number);
                 assert!(block_on(store.instance(id)).expect("it reads").is_some());
             }
@@ -116,7 +117,7 @@ fn a_plan_that_breaks_does_not_take_the_others_along() {
     ];
     let answers = pending.map(|answer| block_on(answer).map_err(|error| error.code()));
     assert!(answers[0].is_ok() && answers[2].is_ok(), "{answers:?}");
-    // History is never overwritten: the second use of a number is a defect, and fails.
+    // History is never overwritten: using a number twice is a bug, and fails.
     assert_eq!(answers[1], Err("store_bug"));
     assert_eq!(count(&store), 2);
 }
@@ -153,7 +154,7 @@ fn everything_answered_is_there_after_a_crash() {
     let crashed = directory.path().join("crashed.db");
     for batch in 1..=20 {
         commit(&store, batch, vec![start(batch, 3_000)]).expect("it commits");
-        // What a killed process leaves behind: the file and its log, never closed.
+        // What a killed process leaves: the file and its log, not closed.
         for suffix in ["", "-wal"] {
             let from = format!("{}{suffix}", path.display());
             let to = format!("{}{suffix}", crashed.display());
@@ -207,7 +208,7 @@ fn a_directory_that_is_missing_or_may_not_be_written_is_said_so() {
         }
     };
     read_only(true);
-    // The superuser may write anywhere; then there is nothing to see.
+    // The superuser may write anywhere: then the write succeeds and there is nothing to test.
     if std::fs::write(directory.path().join("probe"), "").is_err() {
         let error = SqliteStore::open(&path, Options::default()).expect_err("it is read-only");
         assert_eq!(error.code(), "store_read_only");

@@ -1,4 +1,4 @@
-//! Which file a SQLite store is, who can read it, and damage that must not go unnoticed.
+//! The identity of a SQLite file, its permissions, and damage that must be detected.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ fn a_commit_to_a_file_that_was_removed_or_replaced_is_not_acknowledged() {
         assert_eq!(unready.code(), "store_file_replaced", "{suffix}");
         let refused = commit(&store, 2).expect_err("nobody would find it");
         assert_eq!((refused.code(), refused.class()), ("store_file_replaced", Class::Restart));
-        // A file that comes back is not trusted either.
+        // A file that reappears is not trusted either.
         std::fs::write(beside(&path, suffix), "").expect("it can be written");
         assert!(commit(&store, 3).is_err());
     }
@@ -137,7 +137,7 @@ fn only_the_owner_can_read_what_a_store_consists_of() {
     assert_eq!(names, expected);
 }
 
-/// What a process that was killed leaves behind after some commits.
+/// What a process that was killed after some commits leaves.
 fn killed_after(commits: u64) -> (TempDir, PathBuf) {
     let (directory, path) = temp_file();
     let store = open(&path);
@@ -180,7 +180,7 @@ fn the_torn_last_commit_of_a_log_is_dropped_as_it_was_never_answered() {
     std::fs::write(&log, &bytes).expect("it can be written");
     let store = open(&path);
     assert_eq!(instances(&store).len(), 9);
-    // What is left of the commit is gone, so that the next power loss finds a clean log.
+    // The rest of the torn commit is removed, so that the next power loss finds a clean log.
     assert_eq!(std::fs::metadata(&log).expect("it is there").len(), 0);
     commit(&store, 10).expect("it commits");
 }

@@ -1,4 +1,4 @@
-//! Base 64, as several languages have it.
+//! Base 64, used by several languages.
 
 /// The digits, by their value.
 pub const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

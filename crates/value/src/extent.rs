@@ -1,16 +1,16 @@
-//! How large a value is when everything in it is visited: parts that are shared count every time.
+//! The size of a value when everything in it is visited: shared parts count every time.
 //!
-//! A small expression can make a value in which one list is held a billion times. Whoever compares,
-//! copies or writes such a value visits it every time, so that is what budgets count.
+//! A small expression can create a value that contains one list a billion times. Comparing, copying
+//! or writing such a value visits the list every time, so that is what budgets count.
 
 use super::{Number, Value};
 
-/// What a visit of a whole value takes.
+/// The cost of visiting a whole value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ValueSize {
     /// Operations.
     pub ops: u64,
-    /// Bytes of its texts, and a few for everything else.
+    /// Bytes of its texts, and a few for each other value.
     pub bytes: u64,
 }
 
@@ -18,7 +18,7 @@ pub struct ValueSize {
 const VALUE_BYTES: u64 = 16;
 
 impl ValueSize {
-    /// The extent of a value. Counting ends where the operations go beyond a limit.
+    /// The size of a value. Counting stops when the operations exceed a limit.
     pub fn of(value: &Value, limit: u64) -> Self {
         let mut extent = Self::default();
         extent.visit(value, limit);
@@ -53,7 +53,7 @@ impl ValueSize {
             Value::Object(object) => {
                 self.add(1, VALUE_BYTES);
                 for entry in object.entries() {
-                    // A look-up goes through the keys one by one.
+                    // A lookup compares the keys one by one.
                     let name = entry.key.name().len() as u64;
                     self.add((object.len() as u64 / 16).saturating_add(name / 64), name);
                     self.visit(&entry.value, limit);

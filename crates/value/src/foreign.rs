@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::Kind;
 
-/// What a language must say about a value of its own.
+/// The interface that a language implements for its own values.
 pub trait Opaque: Any + fmt::Debug + Send + Sync {
-    /// How such values are called and dispatched on.
+    /// The kind of such values, for messages and dispatch.
     fn kind(&self) -> Kind;
 
-    /// For the language to get its own type back.
+    /// Lets the language get its own type back.
     fn as_any(&self) -> &dyn Any;
 
     /// Whether another value of the same language is equal to this one.
     fn is_equal(&self, other: &dyn Opaque) -> bool;
 
-    /// Levels of values that it holds.
+    /// Levels of nested values.
     fn depth(&self) -> u32;
 }
 
@@ -31,12 +31,12 @@ impl Foreign {
         Self(Arc::new(value))
     }
 
-    /// How such values are called.
+    /// The kind of such values.
     pub fn kind(&self) -> Kind {
         self.0.kind()
     }
 
-    /// Levels of values that it holds.
+    /// Levels of nested values.
     pub fn depth(&self) -> u32 {
         self.0.depth()
     }

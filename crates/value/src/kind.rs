@@ -1,6 +1,6 @@
-//! The kinds of values, by the names that people see in messages.
+//! The kinds of values, with their names for messages.
 
-/// What sort of value something is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -42,7 +42,7 @@ pub enum Kind {
     Uri,
     /// A namespace of keys.
     Namespace,
-    /// Something that can be called.
+    /// A function.
     Function,
     /// A type as a value.
     Type,

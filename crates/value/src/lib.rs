@@ -2,8 +2,8 @@
 //!
 //! Values are immutable, cheap to clone and iterate in a fixed order. Numbers are exact decimals,
 //! objects keep the order of their keys and may repeat one, dates and periods behave as in
-//! `java.time`. What only one language knows, such as its functions and types, travels as a
-//! [`Foreign`] value. Nothing here reads a clock, a random number, a file or a socket (I6).
+//! `java.time`. Values that only one language knows, such as its functions and types, are
+//! [`Foreign`] values. Nothing here reads a clock, a random number, a file or a socket (I6).
 
 mod array;
 pub mod base64;

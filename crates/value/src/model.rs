@@ -53,16 +53,16 @@ pub enum Value {
     Namespace(Arc<Namespace>),
     /// A value of one language, such as a function.
     Foreign(Foreign),
-    /// A value with notes, such as the format it is written in.
+    /// A value with metadata, such as the format it is written in.
     Annotated(Arc<Annotated>),
 }
 
-/// A value and what is noted about it.
+/// A value with metadata.
 #[derive(Debug, Clone)]
 pub struct Annotated {
-    /// The value; never tagged itself.
+    /// The value; never annotated itself.
     pub value: Value,
-    /// The notes.
+    /// The metadata.
     pub metadata: Object,
 }
 
@@ -81,7 +81,7 @@ impl Range {
         self.from.abs_diff(self.to).saturating_add(1)
     }
 
-    /// Always false: a range holds its ends.
+    /// Always false: a range contains its ends.
     pub fn is_empty(self) -> bool {
         false
     }
@@ -120,7 +120,7 @@ impl Value {
         Self::DateTime(Arc::new(zoned))
     }
 
-    /// The value with notes; without notes, the bare value.
+    /// The value with metadata; without metadata, the bare value.
     pub fn annotated(value: Value, metadata: Object) -> Self {
         let value = value.into_bare();
         if metadata.is_empty() {
@@ -157,7 +157,7 @@ impl Value {
         }
     }
 
-    /// The value without its notes.
+    /// The value without its metadata.
     pub fn bare(&self) -> &Self {
         match self {
             Self::Annotated(annotated) => &annotated.value,
@@ -165,7 +165,7 @@ impl Value {
         }
     }
 
-    /// The value without its notes.
+    /// The value without its metadata.
     #[must_use]
     pub fn into_bare(self) -> Self {
         match self {
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// The notes, if there are any.
+    /// The metadata, if there is any.
     pub fn metadata(&self) -> Option<&Object> {
         match self {
             Self::Annotated(annotated) => Some(&annotated.metadata),
@@ -182,7 +182,7 @@ impl Value {
         }
     }
 
-    /// Levels of containers. Whoever builds values keeps this bounded, because comparing, writing
+    /// Levels of containers. Code that builds values must limit this, because comparing, writing
     /// and freeing a value takes a stack frame per level.
     pub fn depth(&self) -> u32 {
         match self {

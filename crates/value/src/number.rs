@@ -1,9 +1,9 @@
 //! Exact decimal numbers, as `java.math.BigDecimal` computes them.
 //!
-//! Sums and products are exact, quotients are exact when they end and have 34 digits otherwise.
-//! Whole numbers that fit stay machine words. Written without an exponent, a number has at most
-//! 5,000 digits after the point and 10,000 in all, so that no operation takes unbounded time or
-//! memory, and what is written reads back.
+//! Sums and products are exact; quotients are exact if they terminate and have 34 digits otherwise.
+//! Integers that fit are machine words. Written without an exponent, a number has at most 5,000
+//! digits after the point and 10,000 in total, so that no operation takes unbounded time or memory,
+//! and every written number can be read again.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 #[expect(clippy::cast_possible_wrap, reason = "a few thousand")]
 pub(super) const MAX_DIGITS: i64 = meantime_core::json::MAX_PLACES as i64;
 
-/// Digits of a quotient that does not end, as IEEE 754 decimal128 has.
+/// Digits of a quotient that does not terminate, as in IEEE 754 decimal128.
 const QUOTIENT_DIGITS: i64 = 34;
 
 /// An exact decimal number.
 #[derive(Debug, Clone)]
 pub enum Number {
-    /// A whole number of machine size.
+    /// An integer of machine size.
     Int(i64),
-    /// Any other number. A whole number that fits `i64` is here only with an exponent, such as
-    /// `1E+3`, which is written differently.
+    /// Any other number. An integer that fits `i64` is here only with an exponent, such as `1E+3`,
+    /// which is written differently.
     Big(Arc<BigDecimal>),
 }
 
@@ -78,7 +78,7 @@ impl Number {
         }
     }
 
-    /// The whole number, without the digits after the point; none if it does not fit.
+    /// The integer part; `None` if it does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
@@ -145,7 +145,7 @@ impl Number {
         Self::checked(&*self.to_big() * &*other.to_big())
     }
 
-    /// The quotient: exact if it ends, otherwise to 34 digits.
+    /// The quotient: exact if it terminates, otherwise with 34 digits.
     pub fn div(&self, other: &Self) -> Result {
         if other.is_zero() {
             return Err(NumberError::DivisionByZero);
@@ -161,7 +161,7 @@ impl Number {
         divide(&a, &b, a_scale - b_scale)
     }
 
-    /// What is left of a division, with the sign of the dividend.
+    /// The remainder of a division, with the sign of the dividend.
     pub fn rem(&self, other: &Self) -> Result {
         if other.is_zero() {
             return Err(NumberError::DivisionByZero);
@@ -172,8 +172,8 @@ impl Number {
         Self::checked(&*self.to_big() % &*other.to_big())
     }
 
-    /// The power: exact for whole numbers, to 34 digits for others with a whole exponent, and
-    /// through floating point for the rest.
+    /// The power: exact for integers, with 34 digits for other bases with an integer exponent, and
+    /// by floating point otherwise.
     pub fn pow(&self, exponent: &Self) -> Result {
         let Some(whole) = exponent.to_i64().filter(|_| exponent.is_integer()) else {
             if exponent.is_negative() {
@@ -196,7 +196,7 @@ impl Number {
         Ok(if self.is_integer() { power } else { power.with_precision(RoundingMode::HalfEven) })
     }
 
-    /// Rounds to the digits that a quotient has.
+    /// Rounds to the digits of a quotient.
     fn with_precision(self, rounding: RoundingMode) -> Self {
         match (&self, std::num::NonZeroU64::new(QUOTIENT_DIGITS.unsigned_abs())) {
             (Self::Big(value), Some(digits)) => {
@@ -206,7 +206,7 @@ impl Number {
         }
     }
 
-    /// The square root, through floating point.
+    /// The square root, by floating point.
     pub fn sqrt(&self) -> Result {
         Self::from_f64(libm::sqrt(self.to_f64()))
     }
@@ -229,7 +229,7 @@ impl Number {
         if self.is_negative() { self.neg() } else { self.clone() }
     }
 
-    /// Rounds to so many digits after the point.
+    /// Rounds to this many digits after the point.
     #[must_use]
     pub fn round_to(&self, scale: i64, rounding: RoundingMode) -> Self {
         match self {
@@ -238,8 +238,8 @@ impl Number {
         }
     }
 
-    /// Operations of a sum, product or quotient of two numbers, beyond one; zero for small ones.
-    /// Division and writing take time that grows with the square of the digits.
+    /// Operations of a sum, product or quotient of two numbers, beyond one; zero for small numbers.
+    /// The time of division and writing grows with the square of the digits.
     pub fn pair_ops(&self, other: &Self) -> u64 {
         if let (Self::Int(_), Self::Int(_)) = (self, other) {
             return 0;
@@ -248,7 +248,7 @@ impl Number {
         words.saturating_add(words.saturating_mul(words) / 64)
     }
 
-    /// Words of its digits; those that come with its exponent too.
+    /// Machine words of its digits, including those that its exponent adds.
     fn words(&self) -> u64 {
         match self {
             Self::Int(_) => 1,
@@ -279,7 +279,7 @@ impl Number {
         Self::from_parts(unscaled, scale)
     }
 
-    /// Zeros after the point have no meaning; those before it do, as in `1E+3`.
+    /// Zeros after the point are dropped; those before it are kept, as in `1E+3`.
     fn from_big(value: BigDecimal) -> Self {
         let (mut unscaled, mut scale) = value.into_bigint_and_scale();
         if unscaled.is_zero() {
@@ -297,11 +297,11 @@ impl Number {
     }
 }
 
-/// Whether a number has too many digits, written without an exponent: as many as it is read with.
+/// Whether a number, written without an exponent, has more digits than may be read.
 fn is_long(number: &BigDecimal) -> bool {
     let (unscaled, scale) = number.as_bigint_and_scale();
     let zeros = scale.saturating_neg().max(0);
-    // A bit is less than a third of a digit: most numbers are far from the limit.
+    // A bit is less than a third of a digit: most numbers are far below the limit.
     let at_most = i64::try_from(unscaled.bits() / 3 + 1).unwrap_or(i64::MAX);
     let exactly = || i64::try_from(number.digits()).unwrap_or(i64::MAX).saturating_add(zeros);
     at_most.saturating_add(zeros) > 2 * MAX_DIGITS && exactly() > 2 * MAX_DIGITS
@@ -320,13 +320,13 @@ fn divide(a: &BigInt, b: &BigInt, scale: i64) -> Result {
     let (rest, twos, fives) = without_twos_and_fives(b.clone());
     let ten = BigInt::from(10);
     if (a % &rest).is_zero() {
-        // What is left of the divisor has only factors of ten: the quotient ends.
+        // The rest of the divisor has only factors of ten: the quotient terminates.
         let digits = twos.max(fives);
         let unscaled = a * ten.pow(digits) / b;
         return Number::from_parts(unscaled, scale + i64::from(digits));
     }
-    // One digit more than needed, then round. The quotient does not end, so a last digit of five
-    // stands for more than a half.
+    // One digit more than needed, then rounded. The quotient does not terminate, so a last digit of
+    // five means more than a half.
     let shift = QUOTIENT_DIGITS + 1 - (digit_count(a) - digit_count(b));
     let power = |exponent: i64| ten.pow(u32::try_from(exponent).unwrap_or(0));
     let quotient = if shift >= 0 { a * power(shift) / b } else { a / (b * power(-shift)) };

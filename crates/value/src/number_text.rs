@@ -1,4 +1,4 @@
-//! Numbers as text: how they are read, and the two ways they are written.
+//! Numbers as text: parsing, and the two forms of writing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,7 +65,7 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     text.trim_start_matches('+').parse().map_err(|_| NumberError::TooManyDigits)
 }
 
-/// As Java writes it: plain, or with an exponent when the number has one or is below a millionth.
+/// As Java writes it: plain, or with an exponent if the number has one or is below a millionth.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unscaled, scale) = match self {
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!("1e99999999999999999999".parse::<Number>(), Err(NumberError::TooManyDigits));
     }
 
-    /// What was read could not be read again once it was written (found by generated input).
+    /// Such a number could be read but not read again after writing (found by generated input).
     #[test]
     fn digits_are_counted_as_they_are_written() {
         let parse = |text: String| text.parse::<Number>().map(|it| it.to_plain_string().len());

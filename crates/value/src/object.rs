@@ -1,10 +1,10 @@
-//! Objects: keys with values, in order, a key possibly more than once.
+//! Objects: keys with values, in order; a key may occur more than once.
 
 use std::sync::Arc;
 
 use super::{Text, Value};
 
-/// A prefix and the name it stands for, as in XML.
+/// A prefix and the name that it represents, as in XML.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Namespace {
     /// The prefix in the source.
@@ -13,7 +13,7 @@ pub struct Namespace {
     pub uri: Text,
 }
 
-/// What few keys have.
+/// Rarely used parts of a key.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KeyDetail {
     /// The namespace.
@@ -62,7 +62,7 @@ impl Key {
     }
 }
 
-/// Keys are the same when name and namespace are; attributes are not compared.
+/// Keys are equal if name and namespace are; attributes are not compared.
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         let uri = |key: &Self| key.namespace().map(|namespace| namespace.uri.clone());
@@ -99,7 +99,7 @@ impl Object {
         Self { entries: Vec::with_capacity(capacity), depth: 0 }
     }
 
-    /// Adds a pair at the end, also when the key is there already.
+    /// Adds a pair at the end, even if the key exists already.
     pub fn push(&mut self, key: Key, value: Value) {
         self.add(Entry { key, value });
     }

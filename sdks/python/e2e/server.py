@@ -1,4 +1,4 @@
-"""The real server, on a store of its own, for the tests beside this file."""
+"""The real server with its own store, for the tests in this directory."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Server:
         return f"http://{self._address}"
 
     def start(self):
-        """Starts it; the second time, on the same port and store as the first."""
+        """Starts it; a second start uses the same port and store."""
         binary = os.environ["MEANTIME_TEST_BINARY"]
         options = ["serve", "--db", "sqlite:state.db", "--listen", self._address]
         self._process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Server:
         raise RuntimeError("the server did not start")
 
     def kill(self):
-        """Ends it without asking."""
+        """Kills it."""
         self._process.kill()
         self._process.wait()
 

@@ -1,4 +1,4 @@
-"""A server that plays a script: hands out tasks and remembers what it is told."""
+"""A scripted server: gives out tasks and records the requests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 
 
-#: As large as the real server's.
+#: The same as the real server's.
 MAX_BODY_BYTES = 1 << 20
 
-#: An answer that never comes: the connection is closed instead.
+#: No answer: the connection is closed instead.
 DROPPED = (0, None)
 
 
 class Quiet(ThreadingHTTPServer):
-    """Does not mind clients that leave before they are answered."""
+    """Ignores clients that disconnect before they are answered."""
 
     daemon_threads = True
 
@@ -27,8 +27,8 @@ class Quiet(ThreadingHTTPServer):
 class FakeServer:
     """Answers each path with a function of the request's body; see :meth:`on`.
 
-    An answer is a status and JSON, and maybe headers; or :data:`DROPPED`. Bytes are sent as they
-    are, and a ``content-length`` above theirs cuts them off.
+    An answer is a status and JSON, and optional headers; or :data:`DROPPED`. Bytes are sent
+    unchanged; a larger ``content-length`` makes the answer a truncated one.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class FakeServer:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(payload)
-                # Without this a client would wait for the rest of an answer that is cut off.
+                # Without this a client would wait for the rest of a truncated answer.
                 self.close_connection = told["content-length"] != str(len(payload))
 
             do_GET = do_POST = answer
@@ -92,7 +92,7 @@ class FakeServer:
                 self._changed.notify_all()
 
     def wait_for(self, path: str) -> Any:
-        """The body of the first call of a path, as soon as there is one."""
+        """Waits for the first call of a path and returns its body."""
         with self._changed:
             found = lambda: next((it for it in self.calls if it[1].split("?")[0] == path), None)
             self._changed.wait_for(lambda: found() is not None, timeout=30)
@@ -101,7 +101,7 @@ class FakeServer:
         return call[2]
 
     def wait_until(self, is_so: Callable[[], Any]) -> None:
-        """Returns when something is so, looking again after every call."""
+        """Returns when a condition is true; it is checked after every call."""
         with self._changed:
             assert self._changed.wait_for(is_so, timeout=30), f"it never came: {self.calls}"
 
@@ -125,12 +125,12 @@ class FakeServer:
 
 
 def all_good(body: Any) -> Any:
-    """Hears all results of a report."""
+    """Accepts all results of a report."""
     return 200, {"results": [{"id": it["id"], "status": 200} for it in body["results"]]}
 
 
 class Tasks:
-    """Hands out tasks once each, then lets claims wait until the end."""
+    """Gives each task to one claim; later claims wait until the end."""
 
     def __init__(self, *tasks: dict[str, Any]) -> None:
         self._left = list(tasks)

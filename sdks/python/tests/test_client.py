@@ -1,4 +1,4 @@
-"""The client against a server that plays a script."""
+"""The client against a scripted server."""
 
 import unittest
 
@@ -43,7 +43,7 @@ class Clients(unittest.TestCase):
         path = "/api/v1/instances/in_1/signals/go"
         self.server.on("/api/v1/why/x", lambda body: (200, {}))
         for trouble in (DROPPED, (500, {}), (503, {})):
-            self.client.why("x")  # So that the signal goes out on a kept connection.
+            self.client.why("x")  # So that the signal uses a kept connection.
             self.server.calls.clear()
             self.server.on(path, lambda body: trouble)
             with self.assertRaises(Unavailable) as caught:

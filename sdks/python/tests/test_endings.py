@@ -1,4 +1,4 @@
-"""How a worker ends, and what does not end it."""
+"""What ends a worker, and what does not."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ class Unprintable(Exception):
         raise RuntimeError("no text")
 
 
-#: What functions may throw, and the code it is reported with.
+#: What functions may throw, and the reported code.
 THROWN = [
     (SystemExit(3), "SystemExit", "sys.exit(3)"),
     (KeyboardInterrupt(), "KeyboardInterrupt", ""),
@@ -35,7 +35,7 @@ class Throwing(WorkerCase):
         found = {}
         for number, (_, code, text) in enumerate(THROWN, 1):
             error = self.server.results()[f"tk_{number}"]["error"]
-            # A coroutine cannot raise StopIteration: Python makes a RuntimeError of it.
+            # A coroutine cannot raise StopIteration: Python turns it into a RuntimeError.
             self.assertIn(error["code"], (code, "RuntimeError"))
             self.assertIn(text if error["code"] == code else "", error["message"])
             found[f"tk_{number}"] = error["code"]

@@ -1,4 +1,4 @@
-"""A server that fails, breaks off, or speaks nonsense ends no worker and loses no result."""
+"""A server that fails, disconnects or sends invalid answers ends no worker and loses no result."""
 
 import asyncio
 import email.utils
@@ -13,7 +13,7 @@ from meantime._backoff import LONGEST, RETRY_AFTER_LONGEST, Backoff
 from meantime._http import Transport
 from working import CLAIM, COMPLETE, WorkerCase
 
-#: What a server in trouble, or something in front of it, answers.
+#: Answers of a failing server, or of a proxy in front of it.
 TROUBLE = {
     "internal error": (500, {"code": "internal"}),
     "a proxy without a server": (502, b"<html>Bad Gateway</html>"),
@@ -32,7 +32,7 @@ TROUBLE = {
 
 class Outages(WorkerCase):
     def each_trouble(self, *without):
-        """Sub-tests; each has a server that has seen nothing yet."""
+        """Sub-tests, each with a new server."""
         for name, answer in TROUBLE.items():
             if name not in without:
                 with self.subTest(name):
@@ -40,7 +40,7 @@ class Outages(WorkerCase):
                     yield answer
 
     def twice(self, answer, good):
-        """Answers with trouble twice, then well."""
+        """Fails twice, then succeeds."""
         left = iter([answer, answer])
         return lambda body: next(left, None) or good(body)
 
@@ -62,7 +62,7 @@ class Outages(WorkerCase):
 
     def test_a_failure_is_reported_until_it_was_heard(self):
         path = "/api/v1/tasks/tk_1/fail"
-        # The answer to a failure says no more than its status.
+        # The answer to a failure has only a status.
         for answer in self.each_trouble("empty", "something else"):
             self.server.on(path, self.twice(answer, lambda body: (200, {})))
             self.work(1, lambda _: object())
@@ -161,7 +161,7 @@ class Pauses(unittest.TestCase):
 
 class SlowAnswers(WorkerCase):
     def test_an_answer_that_comes_byte_by_byte_ends_at_the_timeout(self):
-        """The timeout of a socket alone would start again with each byte, for ever."""
+        """The timeout of a socket alone would start again with each byte."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
             over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What becomes of results that are not JSON, too many, or too large."""
+"""Results that are not JSON, too many, or too large."""
 
 import asyncio
 import datetime
@@ -16,7 +16,7 @@ DEEP = []
 for _ in range(100_000):
     DEEP = [DEEP]
 
-#: Results that are not JSON, and what the error says about them.
+#: Results that are not JSON, and their error messages.
 NOT_JSON = [
     (lambda: {"when": datetime.datetime(2026, 1, 2)}, "$.when is a datetime"),
     (lambda: asyncio.sleep(0), "$ is a coroutine; declare the function with `async def`"),
@@ -178,7 +178,7 @@ class Results(WorkerCase):
         return {it["id"]: len(it["output"]) for it in results if "output" in it}
 
     def tasks_heard_fully(self, count, function):
-        """Works until every task has a result that the server accepted, or a failure."""
+        """Runs until every task has an accepted result or a failure."""
         self.good = set()
         answer = self.server._answers[COMPLETE]
 

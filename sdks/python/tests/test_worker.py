@@ -1,4 +1,4 @@
-"""Workers against a server that plays a script."""
+"""Workers against a scripted server."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ class Workers(unittest.TestCase):
         return handed
 
     def work_until(self, worker, path):
-        """Lets a worker work until the server has heard something, then stops it."""
+        """Runs a worker until the server has received something, then stops it."""
 
         async def run():
             working = asyncio.create_task(worker.work())
@@ -174,7 +174,7 @@ class Workers(unittest.TestCase):
     async def until_reported_twice(self, worker):
         working = asyncio.create_task(worker.work())
         await asyncio.to_thread(self.server.wait_for, COMPLETE)
-        # Stopping waits for what is in hand, the second report included.
+        # Stopping waits for running tasks, including the second report.
         worker.stop()
         await working
 

@@ -1,4 +1,4 @@
-"""What tests of workers share: a scripted server, and a worker that works until something is so."""
+"""Shared by tests of workers: a scripted server, and a worker that runs until a condition."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ COMPLETE = "/api/v1/tasks/complete"
 
 
 class WorkerCase(unittest.TestCase):
-    """A scripted server, and pauses that take no time but remember what the server asked for."""
+    """A scripted server, and pauses that take no time and record the server's ``Retry-After``."""
 
     def setUp(self):
         self.server = FakeServer()
@@ -42,11 +42,11 @@ class WorkerCase(unittest.TestCase):
         return self.hand_out(*(task(number, type, number) for number in range(1, count + 1)))
 
     def heard(self):
-        """Tasks whose result or failure the server was told."""
+        """Tasks with a reported result or failure."""
         return {*self.server.results(), *self.server.failures()}
 
     def work_until(self, worker, is_so):
-        """Lets a worker work until something is so, then stops it and waits for its end."""
+        """Runs a worker until a condition is true, then stops it and waits for its end."""
 
         async def run():
             working = asyncio.create_task(worker.work())
@@ -60,7 +60,7 @@ class WorkerCase(unittest.TestCase):
         asyncio.run(run())
 
     def work(self, count, function, **options):
-        """Lets a worker do so many tasks, until the server was told of all of them."""
+        """Runs a worker until this many tasks are reported."""
         self.tasks(count)
         worker = Worker(self.server.url, **{"concurrency": count, **options})
         worker.task("work")(function)

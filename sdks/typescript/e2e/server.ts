@@ -1,4 +1,4 @@
-/** The real server, on a store of its own, for the tests beside this file. */
+/** The real server with its own store, for the tests in this directory. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ export class Server {
     return `http://${this.#address}`;
   }
 
-  /** Starts it; the second time, on the same port and store as the first. */
+  /** Starts it; a second start uses the same port and store. */
   async start(): Promise<void> {
     const binary = process.env["MEANTIME_TEST_BINARY"];
     if (binary === undefined) throw new Error("MEANTIME_TEST_BINARY names the program to test");
@@ -34,7 +34,7 @@ export class Server {
     throw new Error("the server did not start");
   }
 
-  /** Ends it without asking. */
+  /** Kills it. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null) return;

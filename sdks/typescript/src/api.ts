@@ -1125,9 +1125,9 @@ export interface components {
         };
         /** @description The graph of a definition, for drawing. */
         DefinitionGraph: {
-            /** @description Ways from place to place. */
+            /** @description The edges between the nodes. */
             edges: components["schemas"]["GraphEdge"][];
-            /** @description Its places. */
+            /** @description The elements of the definition. */
             nodes: components["schemas"]["GraphNode"][];
         };
         /** @description A definition that was deployed. */
@@ -1249,7 +1249,7 @@ export interface components {
              */
             count: number;
         };
-        /** @description A way from place to place. */
+        /** @description An edge between two nodes. */
         GraphEdge: {
             /** @description The id of the source node. */
             from: string;
@@ -1258,11 +1258,11 @@ export interface components {
             /** @description The id of the target node. */
             to: string;
         };
-        /** @description A place of a definition. */
+        /** @description An element of a definition. */
         GraphNode: {
-            /** @description The place, as history and waits name it. */
+            /** @description The id of the element, as in history and waits. */
             id: string;
-            /** @description What kind of place. */
+            /** @description The kind of the element. */
             kind: string;
             /** @description The label to display. */
             label: string;
@@ -1313,7 +1313,7 @@ export interface components {
             message?: string | null;
             /** @description A type, name or definition. */
             name?: string | null;
-            /** @description Its place in the history of all instances. */
+            /** @description Its number in the history of all instances. */
             seq?: string;
             /** @description Whether the definition consumed the event. */
             taken?: boolean | null;
@@ -1359,9 +1359,9 @@ export interface components {
              */
             raisedAt: string;
         };
-        /** @description What the place of an incident ends with. */
+        /** @description The resolution of an incident. */
         IncidentResolution: {
-            /** @description An object of variables; without it the place is tried again. */
+            /** @description Variables with which the element completes; without them the incident is retried. */
             variables?: unknown;
         };
         /** @description An instance with its data. */
@@ -1658,7 +1658,7 @@ export interface components {
                 message?: string | null;
                 /** @description A type, name or definition. */
                 name?: string | null;
-                /** @description Its place in the history of all instances. */
+                /** @description Its number in the history of all instances. */
                 seq?: string;
                 /** @description Whether the definition consumed the event. */
                 taken?: boolean | null;
@@ -2353,7 +2353,7 @@ export interface components {
             /** @description Why the operator does this; recorded in the history. */
             reason?: string | null;
         };
-        /** @description One turn of an instance, as an event. Its id is the turn's place in the history. */
+        /** @description One turn of an instance, as an event. Its id is the turn's number in the history. */
         TurnEvent: {
             /**
              * Format: date-time
@@ -3086,7 +3086,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How long to wait for the end, or for the first place that needs something from outside.
+                 * @description How long to wait until the instance is idle or has ended.
                  * @example PT10S
                  */
                 wait?: string;

@@ -1,21 +1,21 @@
-/** How long to wait before something is tried again. */
+/** Pauses between attempts. */
 
-/** The first and the longest pause between two tries. */
+/** The first and the longest pause between two attempts. */
 const PAUSE_MS = { first: 100, longest: 10_000 };
 
-/** The longest `Retry-After` that is honoured: a wrong one must not switch a worker off. */
+/** The longest `Retry-After` that is honoured: a wrong value must not stop a worker. */
 const RETRY_AFTER_LONGEST_MS = 60_000;
 
-/** Pauses that double, with jitter, so that many workers do not come back at once. */
+/** Pauses that double, with jitter, so that many workers do not return at once. */
 export class Backoff {
   #pause = PAUSE_MS.first;
 
-  /** The next pause is the first one again. */
+  /** Starts again with the shortest pause. */
   reset(): void {
     this.#pause = PAUSE_MS.first;
   }
 
-  /** The next pause in milliseconds: never shorter than what the server asked for. */
+  /** The next pause in milliseconds: never shorter than the server's `Retry-After`. */
   next(retryAfterMs?: number): number {
     const wait = this.#pause * (0.5 + Math.random());
     this.#pause = Math.min(this.#pause * 2, PAUSE_MS.longest);

@@ -1,4 +1,4 @@
-/** Starts workflows and talks to them. */
+/** Starts workflows and sends them signals and messages. */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,31 +16,31 @@ export interface StartOptions {
   /** An instant, or an ISO duration from now. */
   deadline?: string;
   tags?: string[];
-  /** An ISO duration: the answer comes when the instance has ended or needs something from outside. */
+  /** An ISO duration: the answer comes when the instance has ended or is idle. */
   wait?: string;
-  /** Makes several calls one start. Without one, each call gets a key of its own. */
+  /** Calls with the same key start one instance. Without one, each call has its own key. */
   idempotencyKey?: string;
 }
 
 export interface ClientOptions {
   token?: string;
-  /** How long one attempt may take; 30 seconds unless said otherwise. */
+  /** The timeout of one attempt; 30 seconds by default. */
   timeoutMs?: number;
-  /** How often a call is tried; 4 times unless said otherwise. */
+  /** The number of attempts of a call; 4 by default. */
   attempts?: number;
 }
 
-/** Whether a second call changes nothing. */
+/** Whether the call can be repeated without a second effect. */
 interface Repeatable {
   repeatable?: boolean;
 }
 
-/** Methods that mean the same when they are sent again. */
+/** Idempotent methods. */
 const REPEATABLE = new Set(["GET", "PUT", "DELETE"]);
 
 export interface DeployOptions {
   contentType?: string;
-  /** Names a flow that does not name itself. */
+  /** The name of a flow whose source does not contain one. */
   name?: string;
   dryRun?: boolean;
 }
@@ -48,10 +48,10 @@ export interface DeployOptions {
 /**
  * A client of one server.
  *
- * When the server fails or cannot be reached, a call is tried again, with back-off, if a second one
- * changes nothing: reads, deployments, cancellations, and starts and messages, which carry a key of
- * their own. Signals have no such key: they are tried again only when they certainly had no effect;
- * otherwise `Unavailable` is thrown.
+ * When the server fails or cannot be reached, a call is repeated with back-off if a repetition has
+ * no second effect: reads, deployments, cancellations, and starts and messages, which carry an
+ * idempotency key. Signals have no such key: they are repeated only when the first attempt
+ * certainly had no effect; otherwise `Unavailable` is thrown.
  */
 export class Client {
   readonly #http: Transport;
@@ -77,7 +77,7 @@ export class Client {
     });
   }
 
-  /** Starts an instance: one call starts one, however often it has to be sent. */
+  /** Starts an instance: one call starts one instance, even if the request is repeated. */
   async start(definition: string, input?: Json, options: StartOptions = {}): Promise<Instance> {
     const { wait, idempotencyKey, ...rest } = options;
     const headers = { "idempotency-key": idempotencyKey ?? randomUUID() };
@@ -96,12 +96,12 @@ export class Client {
     return this.#pages<InstanceSummary>("/instances", filters);
   }
 
-  /** What happened to an instance. */
+  /** The history of an instance. */
   history(id: string): AsyncGenerator<Json> {
     return this.#pages<Json>(`/instances/${part(id)}/history`, {});
   }
 
-  /** Ends an instance. Cancelling what is over changes nothing. */
+  /** Cancels an instance. Cancelling an ended instance changes nothing. */
   cancel(id: string, reason?: string): Promise<Json> {
     const path = `${API}/instances/${part(id)}/cancel`;
     return this.#call("POST", path, { reason }, { repeatable: true });
@@ -113,14 +113,14 @@ export class Client {
     return this.#call("POST", path, payload);
   }
 
-  /** Sends a signal to everyone who waits for it. */
+  /** Sends a signal to all instances that wait for it. */
   broadcast(name: string, payload: Json = null): Promise<Json> {
     return this.#call("POST", `${API}/signals/${part(name)}`, payload);
   }
 
   /**
-   * Publishes a message. A second one with the same `id` is dropped; without an `id` it gets one of
-   * its own, so that one call publishes one message.
+   * Publishes a message. A second one with the same `id` is dropped; without an `id` a new one is
+   * generated, so that one call publishes one message.
    */
   publish(
     name: string,
@@ -141,7 +141,7 @@ export class Client {
     return this.#call("GET", `${API}/why/${part(id)}`);
   }
 
-  /** Moves a virtual clock; only servers that have one know this. */
+  /** Moves the virtual clock of a server that has one. */
   advanceClock(to: { by: string } | { to: string }): Promise<Json> {
     return this.#call("POST", `${API}/clock/advance`, to, { repeatable: "to" in to });
   }

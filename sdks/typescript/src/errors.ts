@@ -1,33 +1,33 @@
-/** What can go wrong, and what a task function throws to say how it failed. */
+/** The errors of this package, and those that a task function throws to fail a task. */
 
-/** Everything this package throws. */
+/** The base class of all errors of this package. */
 export class MeantimeError extends Error {
   override name = "MeantimeError";
 }
 
 /**
- * The server cannot be reached, or asks to come back later. Whether a request took effect is not
- * known, unless `unsent` says so; repeat it with the same idempotency key.
+ * The server cannot be reached, or answers that it is unavailable. The request may have taken
+ * effect, unless `unsent` is true; repeat it with the same idempotency key.
  */
 export class Unavailable extends MeantimeError {
   override name = "Unavailable";
   constructor(
     message: string,
-    /** How long the server asks to wait, if it said so. */
+    /** The server's `Retry-After`, if it sent one. */
     readonly retryAfterMs?: number,
-    /** Whether the request certainly had no effect: it was not sent, or refused unread. */
+    /** Whether the request certainly had no effect: not sent, or rejected before it was read. */
     readonly unsent = false,
   ) {
     super(message);
   }
 }
 
-/** A value cannot be sent because it is not JSON; the message says where it is. */
+/** A value cannot be sent because it is not JSON; the message contains its path. */
 export class NotJson extends MeantimeError {
   override name = "NotJson";
 }
 
-/** The server refused a request: an RFC 9457 problem with a stable code. */
+/** The server rejected a request: an RFC 9457 problem with a stable code. */
 export class Problem extends MeantimeError {
   override name = "Problem";
   readonly code: string;
@@ -40,7 +40,7 @@ export class Problem extends MeantimeError {
     this.detail = detail;
   }
 
-  /** Problems of a definition, when a deployment was refused. */
+  /** Problems of a definition, when a deployment was rejected. */
   get diagnostics(): unknown[] {
     const list = this.body["diagnostics"];
     return Array.isArray(list) ? list : [];
@@ -50,9 +50,9 @@ export class Problem extends MeantimeError {
 export interface FailureOptions {
   code?: string;
   data?: unknown;
-  /** Whether another attempt may help; true unless said otherwise. */
+  /** Whether another attempt may help; true by default. */
   retryable?: boolean;
-  /** How long to wait before it, as an ISO duration such as `PT30S`. */
+  /** The delay before it, as an ISO duration such as `PT30S`. */
   retryAfter?: string;
 }
 

@@ -8,13 +8,13 @@ export type Json = unknown;
 export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
   headers?: Record<string, string>;
-  /** Sent as it is, instead of JSON. */
+  /** Sent unchanged, instead of JSON. */
   text?: string;
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
-/** What connections fail with before anything was sent. */
+/** Error codes of connections that failed before anything was sent. */
 const UNSENT = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -76,7 +76,7 @@ export class Transport {
   }
 }
 
-/** From a number of seconds, or from a date. */
+/** Milliseconds, from a number of seconds or from a date. */
 function retryAfterMs(text: string | null): number | undefined {
   if (text === null || text.trim() === "") return undefined;
   const wait = /^[\d.]+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
@@ -99,7 +99,7 @@ function problem(text: string): Record<string, unknown> {
     const body: unknown = JSON.parse(text);
     if (body !== null && typeof body === "object") return body as Record<string, unknown>;
   } catch {
-    // A proxy may answer with something else than JSON.
+    // A proxy may answer with something that is not JSON.
   }
   return { detail: text.slice(0, 200) };
 }

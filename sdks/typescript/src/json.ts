@@ -1,11 +1,11 @@
-/** Values as JSON text; what is not JSON is refused by its place. */
+/** Values as JSON text; a value that is not JSON is rejected with its path. */
 
 import { NotJson } from "./errors.js";
 
-/** How deep the search for the offending value goes. */
+/** The depth to which the offending value is searched. */
 const LEVELS = 200;
 
-/** Objects that `JSON.stringify` writes as `{}` or as a list of bytes, without a word. */
+/** Objects that `JSON.stringify` writes as `{}` or as a list of bytes, without an error. */
 const OPAQUE: readonly (abstract new (...args: never[]) => object)[] = [
   Promise,
   Map,
@@ -20,8 +20,8 @@ const OPAQUE: readonly (abstract new (...args: never[]) => object)[] = [
 /**
  * The JSON of a value; `undefined` is null, and a property that is undefined is absent.
  *
- * Unlike `JSON.stringify` it throws `NotJson` for what would be lost or changed: NaN and Infinity,
- * functions, symbols, `undefined` in a list, promises, maps, sets, errors and binary data.
+ * Unlike `JSON.stringify` it throws `NotJson` for values that would be lost or changed: NaN,
+ * Infinity, functions, symbols, `undefined` in a list, promises, maps, sets, errors and binary data.
  */
 export function encode(value: unknown): string {
   if (value === undefined) return "null";
@@ -35,12 +35,12 @@ export function encode(value: unknown): string {
     // A getter or a `toJSON` of the value may throw anything.
     throw new NotJson(why instanceof Error ? why.message : "it cannot be read");
   }
-  // A `toJSON` may give nothing.
+  // A `toJSON` may return undefined.
   if (text === undefined) throw new NotJson("$ has no JSON");
   return text;
 }
 
-/** Where the first value is that has no JSON, and what it is. */
+/** The path and kind of the first value that is not JSON. */
 function offender(value: unknown, place: string, above: object[]): string | undefined {
   switch (typeof value) {
     case "number":
@@ -62,7 +62,7 @@ function offender(value: unknown, place: string, above: object[]): string | unde
 function inside(value: object, place: string, above: object[]): string | undefined {
   if (above.includes(value)) return `${place} contains itself`;
   if (above.length >= LEVELS) return `${place} is nested too deeply`;
-  // What has a `toJSON`, such as a Date, says itself what it is.
+  // A value with a `toJSON`, such as a Date, decides its own JSON.
   if ("toJSON" in value && typeof value.toJSON === "function") {
     const said: unknown = value.toJSON();
     return said === value ? undefined : offender(said, place, [...above, value]);

@@ -1,13 +1,13 @@
 /**
- * Tells the server what became of tasks, until it has heard it.
+ * Reports the results of tasks to the server until it has answered.
  *
  *     result ──> waiting ──> batches below the body limit ──> /tasks/complete
- *                       └──> failures that say more than an error ──> /tasks/{id}/fail
+ *                       └──> failures with more than an error ──> /tasks/{id}/fail
  *
- * Results gather while a report is under way and go out together. A report that the server does
- * not answer is repeated with back-off; the lease token fences, so a second one has no effect and
- * is answered with `lease_lost`. A batch that fails again and again is halved, so that one bad
- * result cannot hold up the others. A result that the server refuses fails its own task.
+ * Results are collected while a report is in flight and sent together. A report that the server
+ * does not answer is repeated with back-off; the lease token is a fence, so a second report has no
+ * effect and is answered with `lease_lost`. A batch that fails repeatedly is halved, so that one
+ * bad result cannot block the others. A result that the server rejects fails its own task.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,7 +18,7 @@ import { encode } from "./json.js";
 import { final, type Outcome } from "./task.js";
 import type { Failure } from "./types.js";
 
-/** How many results one report carries. */
+/** The most results in one report. */
 const BATCH = 100;
 
 /** The body of a batch around its results. */
@@ -33,9 +33,9 @@ const MESSAGE_KEPT = 1_000;
 export interface Held {
   readonly id: string;
   readonly leaseToken: string;
-  /** Aborted when the result is not wanted any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
-  /** Whether the lease ran out, as far as the worker knows. */
+  /** Whether the lease has expired, as far as the worker knows. */
   leaseEnded(): boolean;
 }
 
@@ -44,14 +44,14 @@ interface Report {
   readonly body: string;
   readonly bytes: number;
   readonly isAlone: boolean;
-  /** Whether it replaces a result that was refused: then it is the last word. */
+  /** Whether it replaces a rejected result: then it is not replaced again. */
   readonly isReplaced: boolean;
   readonly told: () => void;
 }
 
 type Post = (path: string, body: string) => Promise<unknown>;
 
-/** Reports results, many at once. */
+/** Reports results in batches. */
 export class Reporter {
   readonly #post: Post;
   readonly #limit: number;
@@ -65,7 +65,7 @@ export class Reporter {
     this.#log = log;
   }
 
-  /** Resolves when the server has heard of an outcome, or does not want it any more. */
+  /** Resolves when the server has answered, or when the outcome is no longer needed. */
   report(task: Held, outcome: Outcome): Promise<void> {
     return new Promise((told) => {
       if (task.signal.aborted) return told();
@@ -85,14 +85,14 @@ export class Reporter {
     this.#waiting.push({ task, body, bytes, isAlone: !isSimple(outcome), isReplaced, told });
     if (!this.#isSending) {
       this.#isSending = true;
-      // What ends in the same moment goes out together.
+      // Tasks that end at the same time are reported together.
       setImmediate(() => void this.#send());
     }
   }
 
   /**
-   * Sends what is waiting, one round at a time, so that results gather; one that has to be repeated
-   * does not hold up the next round.
+   * Sends all waiting results, one round at a time, so that results are collected; a report that
+   * has to be repeated does not delay the next round.
    */
   async #send(): Promise<void> {
     while (this.#waiting.length > 0) {
@@ -102,7 +102,7 @@ export class Reporter {
     this.#isSending = false;
   }
 
-  /** Takes all that is waiting: in batches, and each of the others alone. */
+  /** Takes all waiting results: in batches, or singly where a batch cannot carry them. */
   #take(): Report[][] {
     const batches: Report[][] = [];
     let batch: Report[] = [];
@@ -124,7 +124,7 @@ export class Reporter {
     return batches.filter(({ length }) => length > 0);
   }
 
-  /** Starts a delivery; `tried` hears that it was tried once. */
+  /** Starts a delivery; `tried` is called after the first attempt. */
   #begin(batch: Report[], tried: () => void = () => undefined): void {
     this.#deliver(batch, tried)
       .catch((why: unknown) => {
@@ -158,7 +158,7 @@ export class Reporter {
         } else if (batch.length === 1 && (isAboutContent(error) || isOver(error))) {
           return this.#settle(first, error.status, error.code, error.detail);
         } else {
-          // A wrong token or a proxy that lost its way: may pass while the lease lasts.
+          // A wrong token or a misrouting proxy: may be corrected while the lease lasts.
           batch = batch.filter((report) => !this.#isLost(report, error.message));
         }
         why = error.message;
@@ -169,7 +169,7 @@ export class Reporter {
     }
   }
 
-  /** Sends a batch and gives back what the server did not hear. */
+  /** Sends a batch and returns the results without an answer. */
   async #try(batch: Report[]): Promise<Report[]> {
     const [first] = batch;
     if (first?.isAlone) {
@@ -193,7 +193,7 @@ export class Reporter {
     if (status < 400) {
       told();
     } else if (status === 404 || status === 409 || status === 410) {
-      // An earlier report of the same attempt was heard, or the task is not wanted any more.
+      // An earlier report of this attempt was accepted, or the task has ended without it.
       this.#log(`task ${task.id}: ${code}`);
       told();
     } else if (report.isReplaced) {
@@ -238,13 +238,13 @@ function bodyOf({ id, leaseToken }: Held, outcome: Outcome): string {
   return encode({ ...head, ...outcome.failure });
 }
 
-/** What is reported instead of a result that no report can carry. */
+/** The report that replaces a result which is too large for any report. */
 function smaller(outcome: Outcome, bytes: number, limit: number): Outcome {
   const text = `a report of ${bytes} bytes is too large, ${limit} are allowed`;
   if (!("failure" in outcome) || !outcome.failure.error) {
     return { failure: final("RESULT_TOO_LARGE", text) };
   }
-  // A failure keeps its meaning and loses its data.
+  // A failure keeps its code and loses its data.
   const { code, message } = outcome.failure.error;
   const error = {
     code: code.slice(0, MESSAGE_KEPT),
@@ -267,14 +267,14 @@ function itemsOf(answer: unknown): Map<string, Item> {
   return new Map(items.flatMap((it) => (typeof it?.id === "string" ? [[it.id, { status: 200, ...it }]] : [])));
 }
 
-/** Whether it is what was said that the server refuses, and not who says it or where. */
+/** Whether the server rejects the content, not the credentials or the address. */
 function isAboutContent({ status }: Problem): boolean {
   return status === 400 || status === 413 || status === 415 || status === 422;
 }
 
 /**
- * Whether the server says that a task is not this worker's any more. A 404 that is not the
- * server's own comes from something in between.
+ * Whether the server answers that this worker no longer holds the task. A 404 without the server's
+ * own code comes from a proxy and does not count.
  */
 export function isOver({ status, code }: Problem): boolean {
   return [404, 409, 410].includes(status) && code !== "unknown" && code !== "not_found";

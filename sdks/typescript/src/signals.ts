@@ -6,7 +6,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
  * The first signal calls `stop`; a second one, or the end of the grace period, ends the process with
- * the status that shells give to a signal. The function that is returned takes the handlers away.
+ * the exit status of the signal (128 + its number). The returned function removes the handlers.
  */
 export function onSignals(
   stop: () => void,

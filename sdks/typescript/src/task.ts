@@ -1,32 +1,32 @@
-/** A task in a worker's hands, and what becomes of it. */
+/** A claimed task and its outcome. */
 
 import { BpmnError, NotJson, TaskFailed } from "./errors.js";
 import { encode } from "./json.js";
 import type { ClaimedTask, Failure } from "./types.js";
 
-/** What a task function may know of its task. */
+/** The task as its function sees it. */
 export interface Task {
   readonly id: string;
   readonly type: string;
   readonly instanceId: string;
-  /** Which attempt this is, from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** The same in every attempt: give it to other systems, so that they can tell a repetition. */
+  /** The same in every attempt: pass it to other systems, so that they detect repetitions. */
   readonly idempotencyKey: string;
-  /** When all attempts must be over, if there is a limit. */
+  /** The deadline of all attempts, if there is one. */
   readonly deadlineAt?: string | undefined;
   /** Static headers of the task's definition. */
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Aborted when the result is not wanted any more, or the lease was lost. */
+  /** Aborted when the result is no longer needed, or the lease was lost. */
   readonly signal: AbortSignal;
 }
 
 /** Does a task: gets its input, returns its output. */
-// The types of input and output are the author's business.
+// The author chooses the types of input and output.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type TaskFunction = (input: any, task: Task) => unknown;
 
-/** What is reported: an output, or a failure. */
+/** The outcome to report: an output, or a failure. */
 export type Outcome = { output: unknown } | { failure: Failure };
 
 export function taskOf(body: ClaimedTask, signal: AbortSignal): Task {
@@ -39,7 +39,7 @@ export function taskOf(body: ClaimedTask, signal: AbortSignal): Task {
 /** The code of a task whose function returned something that is not JSON. */
 const RESULT_NOT_JSON = "RESULT_NOT_JSON";
 
-/** Calls a task function; whatever it throws becomes a failure, and so does what is not JSON. */
+/** Calls a task function; anything it throws, and a result that is not JSON, becomes a failure. */
 export async function perform(run: TaskFunction, input: unknown, task: Task): Promise<Outcome> {
   let output: unknown;
   try {
@@ -88,7 +88,7 @@ function thrown(why: BpmnError): Failure {
   if (why.variables) {
     const bad = notJson(why.variables);
     if (bad !== undefined) {
-      // Without its variables the error would not be the one that the process expects.
+      // Without its variables it would not be the error that the process expects.
       const message = `the variables of BPMN error ${bpmnError.code} are not JSON: ${bad}`;
       return final(RESULT_NOT_JSON, message);
     }
@@ -107,7 +107,7 @@ function notJson(value: unknown): string | undefined {
   }
 }
 
-/** A text for people, whatever the value's own methods do. */
+/** A text for messages, even if the value's own methods throw. */
 function text(value: unknown): string {
   try {
     return String(value);

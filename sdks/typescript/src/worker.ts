@@ -1,10 +1,10 @@
 /**
  * Claims tasks, runs functions, reports results.
  *
- * One claim waits at the server for as many tasks as there is room for. Leases are extended until
- * the result has been heard; a task whose lease is lost, or which the workflow does not want any
- * more, is aborted. A server that fails, or cannot be reached, is asked again with back-off: only a
- * mistake in the set-up, which the first claim shows, ends a worker.
+ * One claim waits at the server for as many tasks as the worker has room for. Leases are extended
+ * until the result is acknowledged; a task whose lease is lost, or which the workflow no longer
+ * needs, is aborted. If the server fails or cannot be reached, the claim is repeated with back-off:
+ * only a configuration error, which the first claim shows, ends a worker.
  */
 
 import { hostname } from "node:os";
@@ -20,28 +20,28 @@ import type { ClaimedTask } from "./types.js";
 
 const API = "/api/v1";
 
-/** How long the server may take to answer; a claim may wait for tasks beside that. */
+/** The timeout of an answer; a claim adds the time that it waits for tasks. */
 const TIMEOUT_MS = 15_000;
 
 export interface WorkerOptions {
   token?: string;
   name?: string;
   queues?: string[];
-  /** Tasks at one time; 10 unless said otherwise. */
+  /** The number of tasks at one time; 10 by default. */
   concurrency?: number;
-  /** How long a task is this worker's before it must be extended; a minute unless said otherwise. */
+  /** The duration of a lease, after which it must be extended; a minute by default. */
   leaseMs?: number;
-  /** How long one claim waits for tasks; 20 seconds unless said otherwise. */
+  /** How long one claim waits for tasks; 20 seconds by default. */
   pollMs?: number;
-  /** How long running tasks may take after a signal; 25 seconds unless said otherwise. */
+  /** How long running tasks may take after a signal; 25 seconds by default. */
   graceMs?: number;
-  /** The largest request that the server accepts; 1 MiB unless said otherwise. */
+  /** The largest request that the server accepts; 1 MiB by default. */
   maxBodyBytes?: number;
-  /** Hears what goes wrong; writes to the console unless said otherwise. */
+  /** Called for errors and warnings; writes to the console by default. */
   log?: (message: string) => void;
 }
 
-/** Does tasks. Register functions with `task`, then `run`. */
+/** Runs tasks. Register functions with `task`, then `run`. */
 export class Worker {
   readonly name: string;
   readonly #http: Transport;
@@ -69,12 +69,12 @@ export class Worker {
     this.#reporter = new Reporter(post, maxBodyBytes, log);
   }
 
-  /** The types of task this worker does. */
+  /** The task types of this worker. */
   get types(): string[] {
     return [...this.#functions.keys()].sort();
   }
 
-  /** Registers a function for a type of task. */
+  /** Registers a function for a task type. */
   task(type: string, run: TaskFunction): this {
     if (this.#functions.has(type)) {
       throw new MeantimeError(`two functions for the task type ${JSON.stringify(type)}`);
@@ -83,7 +83,7 @@ export class Worker {
     return this;
   }
 
-  /** The function of a type of task, for tests. */
+  /** The function of a task type, for tests. */
   functionOf(type: string): TaskFunction | undefined {
     return this.#functions.get(type);
   }
@@ -104,7 +104,7 @@ export class Worker {
     }
   }
 
-  /** No new tasks; the running ones are finished. */
+  /** Claims no new tasks and finishes the running ones. */
   stop(): void {
     this.#stop.abort();
   }
@@ -120,7 +120,7 @@ export class Worker {
       }
       let after: number | undefined;
       try {
-        // Tasks that a claim would bring to a worker which has left come back after their lease.
+        // Tasks of an aborted claim are offered again after their lease.
         for (const task of await this.#claimOnce(room)) this.#begin(task);
         isAnswered = true;
         backoff.reset();
@@ -187,13 +187,13 @@ export class Worker {
     return { failure: { error } };
   }
 
-  /** Extends the lease until the result was heard; says so when the lease is lost. */
+  /** Extends the lease until the result is acknowledged; aborts the task if the lease is lost. */
   async #keep(task: Held, over: AbortSignal, extended: () => void, lost: () => void): Promise<void> {
     const { leaseMs, log } = this.#options;
     const every = leaseMs / 3;
     const body = JSON.stringify({ leaseToken: task.leaseToken, leaseMs });
     const path = `/tasks/${encodeURIComponent(task.id)}/extend`;
-    // One that hangs must leave time for others before the lease ends.
+    // A request that hangs must leave time for others before the lease ends.
     const timeoutMs = Math.max(1_000, Math.min(TIMEOUT_MS, every));
     const backoff = new Backoff();
     let wait = every;
@@ -224,7 +224,7 @@ export class Worker {
     try {
       await pause(ms, undefined, { signal: until });
     } catch {
-      // It is over.
+      // The task has ended.
     }
   }
 }

@@ -54,7 +54,7 @@ test("one call publishes one message, however often it is sent", async () => {
 test("a signal is never sent twice when the first may have arrived", async () => {
   server.on("/api/v1/why/x", () => [200, {}]);
   for (const trouble of [DROPPED, [500, {}], [503, {}]] as Told[]) {
-    await client.why("x"); // So that the signal goes out on a kept connection.
+    await client.why("x"); // So that the signal uses a kept connection.
     server.calls.length = 0;
     server.on("/api/v1/instances/in_1/signals/go", () => trouble);
     await assert.rejects(client.signal("in_1", "go"), (why) => {

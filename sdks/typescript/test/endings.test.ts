@@ -1,4 +1,4 @@
-/** How a worker ends, and what does not end it. */
+/** What ends a worker, and what does not. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -29,7 +29,7 @@ class Hostile extends Error {
   }
 }
 
-/** What functions may throw, and the code it is reported with. */
+/** What functions may throw, and the reported code. */
 const THROWN: [unknown, string][] = [
   [undefined, "Error"],
   [null, "Error"],

@@ -1,4 +1,4 @@
-/** A server that plays a script: answers paths with functions and remembers what it is told. */
+/** A scripted server: answers paths with functions and records the requests. */
 
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,23 +6,23 @@ import type { AddressInfo } from "node:net";
 export interface Call {
   method: string;
   path: string;
-  // Tests know what they sent.
+  // Tests know the types of their own bodies.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
   headers: IncomingHttpHeaders;
 }
 
-/** A status, JSON, and maybe headers. A string is sent as it is, and a length above its own cuts it off. */
+/** A status, JSON, optional headers. A string is sent unchanged; a larger length truncates it. */
 export type Told = [number, unknown, Record<string, string>?];
 
 export type Answer = (body: Call["body"]) => Told | Promise<Told>;
 
-/** An answer that never comes: the connection is closed instead. */
+/** No answer: the connection is closed instead. */
 export const DROPPED: Told = [0, undefined];
 
 export class FakeServer {
   readonly calls: Call[] = [];
-  /** As large as the real server's. */
+  /** The same as the real server's. */
   maxBodyBytes = 1 << 20;
   readonly #answers = new Map<string, Answer>();
   #waiting: (() => void)[] = [];
@@ -83,12 +83,12 @@ export class FakeServer {
     this.#waiting.splice(0).forEach((wake) => wake());
   }
 
-  /** Resolves when something is so, looking again after every call. */
+  /** Resolves when a condition is true; it is checked after every call. */
   async waitUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) await new Promise<void>((wake) => this.#waiting.push(wake));
   }
 
-  /** The body of the first call of a path, as soon as there is one. */
+  /** Waits for the first call of a path and returns its body. */
   async waitFor(path: string): Promise<Call["body"]> {
     await this.waitUntil(() => this.bodies(path).length > 0);
     return this.bodies(path)[0];
@@ -117,12 +117,12 @@ export class FakeServer {
   }
 }
 
-/** Hears all results of a report. */
+/** Accepts all results of a report. */
 export function allGood(body: { results: { id: string }[] }): Told {
   return [200, { results: body.results.map(({ id }) => ({ id, status: 200 })) }];
 }
 
-/** Hands out tasks once each; then claims wait for ever. */
+/** Gives each task to one claim; later claims wait for ever. */
 export function tasks(...left: Record<string, unknown>[]): Answer {
   return (body: { max: number }) => {
     const given = left.splice(0, body.max);

@@ -1,4 +1,4 @@
-/** A server that fails, breaks off, or speaks nonsense ends no worker and loses no result. */
+/** A server that fails, disconnects or sends invalid answers ends no worker and loses no result. */
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -22,7 +22,7 @@ import {
 const FAIL = "/api/v1/tasks/tk_1/fail";
 const EXTEND = "/api/v1/tasks/tk_1/extend";
 
-/** What a server in trouble, or something in front of it, answers. */
+/** Answers of a failing server, or of a proxy in front of it. */
 const TROUBLE: Record<string, Told> = {
   "internal error": [500, { code: "internal" }],
   "a proxy without a server": [502, "<html>Bad Gateway</html>"],
@@ -51,7 +51,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Answers with trouble twice, then well. */
+/** Fails twice, then succeeds. */
 function twice(answer: Told, good: Answer): Answer {
   let left = 2;
   return (body) => (left-- > 0 ? answer : good(body));
@@ -72,7 +72,7 @@ for (const [name, answer] of Object.entries(TROUBLE)) {
     assert.deepEqual(reports[0], reports[2]);
   });
 
-  // The answer to a failure says no more than its status.
+  // The answer to a failure has only a status.
   if (name !== "empty" && name !== "something else") {
     test(`a failure is reported until it was heard: ${name}`, async () => {
       server.on(FAIL, twice(answer, () => [200, {}]));

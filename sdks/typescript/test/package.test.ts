@@ -1,4 +1,4 @@
-/** The package as others get it: installed from the repository, imported from JavaScript and TypeScript. */
+/** The package as users get it: installed from a clone, used from JavaScript and TypeScript. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +15,7 @@ const QUIET = ["--offline", "--no-audit", "--no-fund", "--loglevel=error"];
 let directory: string;
 let clone: string;
 
-/** A clone in which nothing was built, with the compiler that `npm ci` would bring. */
+/** A clone without build results, with the compiler that `npm ci` would install. */
 before(() => {
   directory = mkdtempSync(join(tmpdir(), "meantime-package-"));
   clone = join(directory, "clone");
@@ -41,7 +41,7 @@ function project(name: string, ...what: string[]): string {
   return path;
 }
 
-/** The TypeScript in the README, one file for each block; all of it must compile. */
+/** The TypeScript of the README, one file per block; all of it must compile. */
 function readme(): string[] {
   const text = readFileSync(join(PACKAGE, "README.md"), "utf8");
   return [...text.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code ?? "");
@@ -88,7 +88,7 @@ test("a packed file can be installed, and has no more than it needs", () => {
 
 test("the code of the README compiles", () => {
   const path = project("readme", clone);
-  // The last block goes on with the worker of an earlier one.
+  // The last block uses the worker of an earlier one.
   const blocks = readme().map((code) =>
     code.includes("runTask") ? `import { Worker } from "meantime";\nconst worker = new Worker("");\n${code}` : code,
   );

@@ -1,4 +1,4 @@
-/** What becomes of results that are not JSON, too many, or too large. */
+/** Results that are not JSON, too many, or too large. */
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -31,7 +31,7 @@ class Order {
   id = 7;
 }
 
-/** Results that are not JSON, and what the error says about them. */
+/** Results that are not JSON, and their error messages. */
 const NOT_JSON: [unknown, RegExp][] = [
   [{ id: 1n }, /\$\.id is a BigInt/],
   [[1, Number.NaN], /\$\[1\] is NaN/],
@@ -141,7 +141,7 @@ test("a server with a lower limit gets smaller reports", async () => {
   assert.equal(server.failures().get("tk_1").error.code, "RESULT_TOO_LARGE");
 });
 
-/** Works until every task has a result that the server accepted, or a failure. */
+/** Runs until every task has an accepted result or a failure. */
 async function accepted(count: number, complete: (body: { results: { id: string; output: number }[] }) => Told) {
   const good = new Set<string>();
   server.on(COMPLETE, (body) => {

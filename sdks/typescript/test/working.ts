@@ -1,4 +1,4 @@
-/** What tests of workers share: a scripted server, and a worker that works until something is so. */
+/** Shared by tests of workers: a scripted server, and a worker that runs until a condition. */
 
 import assert from "node:assert/strict";
 
@@ -9,12 +9,12 @@ import { FakeServer, allGood, task, tasks } from "./fake-server.js";
 export const CLAIM = "/api/v1/tasks/claim";
 export const COMPLETE = "/api/v1/tasks/complete";
 
-/** What the server asked to wait for; pauses take no time in these tests. */
+/** The recorded `Retry-After` values; pauses take no time in these tests. */
 export const asked: (number | undefined)[] = [];
 
 const next = Backoff.prototype.next;
 
-/** Pauses take no time, and remember what the server asked for. */
+/** Pauses take no time and record the `Retry-After` of the server. */
 export function withoutPauses(): () => void {
   asked.length = 0;
   Backoff.prototype.next = (retryAfterMs) => {
@@ -26,7 +26,7 @@ export function withoutPauses(): () => void {
   };
 }
 
-/** A server that hears everything. */
+/** A server that accepts all reports. */
 export async function server(): Promise<FakeServer> {
   const fake = await FakeServer.start();
   fake.on(COMPLETE, allGood);
@@ -36,12 +36,12 @@ export async function server(): Promise<FakeServer> {
   return fake;
 }
 
-/** Tasks whose result or failure the server was told. */
+/** Tasks with a reported result or failure. */
 export function heard(fake: FakeServer): Set<string> {
   return new Set([...fake.results().keys(), ...fake.failures().keys()]);
 }
 
-/** So many tasks, whose inputs are their numbers. */
+/** This many tasks, whose inputs are their numbers. */
 export function numbered(count: number) {
   return tasks(...Array.from({ length: count }, (_, index) => task(index + 1, "work", index + 1)));
 }
@@ -50,7 +50,7 @@ export function worker(fake: FakeServer, run: TaskFunction, options: WorkerOptio
   return new Worker(fake.url, { log: () => undefined, ...options }).task("work", run);
 }
 
-/** Lets a worker work until something is so, then stops it and waits for its end. */
+/** Runs a worker until a condition is true, then stops it and waits for its end. */
 export async function workUntil(fake: FakeServer, works: Worker, isSo: () => boolean): Promise<void> {
   let hasEnded = false;
   const running = works.run().finally(() => {
@@ -62,7 +62,7 @@ export async function workUntil(fake: FakeServer, works: Worker, isSo: () => boo
   await running;
 }
 
-/** Lets a worker do so many tasks, until the server was told of all of them. */
+/** Runs a worker until this many tasks are reported. */
 export async function work(
   fake: FakeServer,
   count: number,

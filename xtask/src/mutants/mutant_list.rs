@@ -15,7 +15,7 @@ pub(super) struct Mutant {
 }
 
 impl Mutant {
-    /// Whether somebody who says this word means this mutant: its name, or a rule it breaks.
+    /// Whether a word of the command line selects this mutant: its name, or a rule that it breaks.
     pub(super) fn is_called(&self, word: &str) -> bool {
         self.name == word || self.rules.split_whitespace().any(|rule| rule == word)
     }
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Mutant>> {
         let Some((key, value)) = line.split_once(':') else {
             bail!("line {number}: expected `key: value`");
         };
-        // Only the one blank behind the colon is dropped, because code is indented.
+        // Only the one blank after the colon is dropped: the rest is the indentation of the code.
         let value = value.strip_prefix(' ').unwrap_or(value);
         if key == "mutant" {
             check_complete(mutants.last(), has_replace)?;

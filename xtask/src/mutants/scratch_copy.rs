@@ -1,4 +1,4 @@
-//! The copy of the repository that mutants live in, with a build directory of its own.
+//! The copy of the repository in which mutants are built, with its own build directory.
 //!
 //! A file is written only when its content differs, so cargo rebuilds only what a mutant touches.
 
@@ -14,11 +14,11 @@ use anyhow::{Context, Result};
 
 use crate::shell;
 
-/// A build may have to compile every dependency; a test that is this slow hangs.
+/// The first build compiles every dependency; a test that takes longer than its limit hangs.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
 const TEST_LIMIT: Duration = Duration::from_mins(5);
 
-/// How much of a long output is worth showing.
+/// How many of the last lines of a long output are shown.
 const OUTPUT_TAIL_LINES: usize = 40;
 
 pub(super) struct ScratchCopy {
@@ -94,11 +94,12 @@ impl ScratchCopy {
     }
 
     fn cargo(&self, args: &[String], limit: Duration) -> Result<Outcome> {
-        // A file takes any amount of output without anybody reading it meanwhile.
+        // The output goes to a file: nothing reads a pipe while cargo runs, and a full pipe blocks
+        // it.
         let log = File::create(&self.log).context("create the output file")?;
         let mut command = shell::cargo();
         command.args(args).current_dir(&self.tree).env("CARGO_TARGET_DIR", &self.build);
-        // A mutant is built once and runs one test: what counts is how long the compiler takes.
+        // A mutant is built once and runs one test, so compile time matters more than run time.
         command.envs([("CARGO_PROFILE_TEST_OPT_LEVEL", "0"), ("CARGO_PROFILE_TEST_DEBUG", "0")]);
         command.stdout(log.try_clone()?).stderr(log);
         let status = run_with_timeout(command, limit)?;
@@ -106,7 +107,7 @@ impl ScratchCopy {
         let tail = output.lines().rev().take(OUTPUT_TAIL_LINES).collect::<Vec<_>>();
         let tail = tail.into_iter().rev().collect::<Vec<_>>().join("\n");
         Ok(match status {
-            // All of it, because the results of the first binaries may be far from the end.
+            // The whole output: the results of the first test binaries may be far from the end.
             Some(true) => Outcome::Passed(output),
             Some(false) => Outcome::Failed(tail),
             None => Outcome::Hung,
@@ -114,15 +115,16 @@ impl ScratchCopy {
     }
 }
 
-/// A directory without files may be a crate that is gone, and cargo would look for its manifest.
+/// Removes directories that have become empty: cargo would look for a manifest in the directory of
+/// a crate that no longer exists.
 fn remove_empty_parents(file: &Path) {
-    // One that is not empty cannot be removed, which ends it.
+    // `remove_dir` fails on the first directory that is not empty, which ends the walk.
     let _ = file.ancestors().skip(1).try_for_each(fs::remove_dir);
 }
 
-/// Whether the command succeeded, or nothing when it had to be ended at the limit.
+/// Whether the command succeeded, or `None` if it was killed at the limit.
 fn run_with_timeout(mut command: Command, limit: Duration) -> Result<Option<bool>> {
-    // A group of its own, because the process that hangs is a child of cargo.
+    // Its own process group: the process that hangs is a child of cargo and must be killed with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().context("cannot start cargo")?;
@@ -130,7 +132,7 @@ fn run_with_timeout(mut command: Command, limit: Duration) -> Result<Option<bool
     let (done, ended) = mpsc::channel();
     let waiter = thread::spawn(move || {
         let status = child.wait();
-        // Nobody listens any more when the limit was reached.
+        // The receiver is gone if the limit was reached.
         let _ = done.send(());
         status
     });

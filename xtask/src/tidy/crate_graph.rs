@@ -5,8 +5,8 @@
 //!     → value → core
 //! ```
 //!
-//! The simulator may use everything and nothing but tests may use it. Developer commands depend on
-//! no crate of the engine, so that they still build when the engine does not.
+//! The simulator may use every crate; only tests may use the simulator. Developer commands depend
+//! on no crate of the engine, so that they still build when the engine does not.
 
 use super::Problem;
 use super::repo::{DependencyKind, Repo};
@@ -15,7 +15,7 @@ use super::repo::{DependencyKind, Repo};
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("value", &["core"]),
-    // A crate per language: a notation is built with the languages that it has, and no others.
+    // One crate per language: a notation is built with the languages that it uses, and no others.
     ("dataweave", &["core", "value"]),
     ("feel", &["core", "value"]),
     ("script", &["core"]),
@@ -25,9 +25,9 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("flow", &["core", "script"]),
     ("store", &["core", "kernel"]),
     ("server", &["core", "kernel", "journey", "bpmn", "flow", "store"]),
-    // The command `bench`: rigs in process and over sockets. The server is for its tests.
+    // The command `bench`: rigs in process and over sockets. Only its tests use the server.
     ("bench", &["core", "kernel", "flow", "store", "server"]),
-    // Below the server the binary may name what it puts together.
+    // The binary wires the crates below the server together, so it may name them.
     (
         "cli",
         &[
@@ -45,7 +45,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
-    // Under SQLite, for the simulator alone; it knows nothing of the engine.
+    // Only for the simulator: a layer under SQLite that knows nothing of the engine.
     ("disk", &[]),
     (
         "sim",
@@ -66,7 +66,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "cli",
         ],
     ),
-    // Never shipped: gives generated input to the pure crates.
+    // Never shipped: generated input for the pure crates.
     ("fuzz", &["core", "value", "dataweave", "feel", "script", "journey", "bpmn", "flow"]),
     ("xtask", &[]),
 ];
@@ -86,7 +86,7 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
                 continue;
             };
             let to = short(&target.name);
-            // Tests of any crate may be driven by the simulator.
+            // Tests of any crate may use the simulator.
             let for_tests = edge.kind == DependencyKind::Dev && (to == "sim" || to == from);
             if !allowed.contains(&to) && !for_tests {
                 let message = format!(

@@ -1,5 +1,5 @@
-//! Every dependency of the workspace has a row in `docs/internals/dependencies.md`: what for, and
-//! why this one. A row without a dependency is out of date.
+//! Every dependency of the workspace has a row in `docs/internals/dependencies.md`: its purpose,
+//! and why this one was chosen. A row without a dependency is out of date.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Rust files: lines of at most 100 columns, a first line that says what the module is for, and
-//! `lib.rs`/`mod.rs` that only list what there is.
+//! `lib.rs`/`mod.rs` that contain only documentation, `mod` and `pub use`.
 
 use super::Problem;
 use super::repo::{File, Repo};
@@ -25,7 +25,8 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     problems
 }
 
-/// An address, a string literal or a row of a table in documentation cannot be broken sensibly.
+/// Long URLs, string literals and rows of tables in documentation are allowed: they cannot be
+/// broken.
 fn check_width(file: &File, source: &Source, problems: &mut Vec<Problem>) {
     for (index, (line, code)) in file.text.lines().zip(source.code.lines()).enumerate() {
         let comment = line.trim_start().trim_start_matches(['/', '!']).trim_start();
@@ -33,7 +34,8 @@ fn check_width(file: &File, source: &Source, problems: &mut Vec<Problem>) {
         if line.chars().count() <= MAX_COLUMNS || line.contains("://") || is_row {
             continue;
         }
-        // Hidden literals are one byte per byte, so bytes of the line minus those are its rest.
+        // A hidden literal has one placeholder byte per byte, so the difference is the length of
+        // the code.
         let literal = code.bytes().filter(|byte| *byte == 1).count();
         if literal == 0 || line.len() - literal > MAX_COLUMNS {
             let message = format!("longer than {MAX_COLUMNS} columns: break the line");
@@ -59,7 +61,7 @@ fn check_index_file(file: &File, source: &Source, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether an item is a module, or a name from one that others may see.
+/// Whether an item is a module or a re-export.
 fn is_listing(item: &str) -> bool {
     let seen = item.strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {
         Some(path) => path.split_once(')').map_or("", |(_, rest)| rest),
@@ -71,7 +73,7 @@ fn is_listing(item: &str) -> bool {
     }
 }
 
-/// The next item behind blanks and attributes.
+/// The next item after blanks and attributes.
 fn next_item(code: &str, mut at: usize) -> Option<(usize, &str)> {
     loop {
         let rest = code.get(at..)?;

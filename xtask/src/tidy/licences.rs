@@ -1,6 +1,6 @@
 //! Every package has a licence that the allow-list of `deny.toml` satisfies.
 //!
-//! cargo-deny checks the same; this needs no tool, so a machine without it is covered too.
+//! cargo-deny checks the same; this check needs no tool, so a machine without it is covered too.
 
 use super::Problem;
 use super::repo::Repo;
@@ -77,7 +77,7 @@ fn one(words: &mut Words<'_>, allowed: &[&str]) -> bool {
             words.next_if_eq(&")").is_some() && outcome
         }
         Some(name) => match words.next_if_eq(&"WITH") {
-            // An exception makes another licence, with an entry of its own.
+            // A licence with an exception (`WITH`) is a licence of its own and needs its own entry.
             Some(_) => {
                 let full = format!("{name} WITH {}", words.next().unwrap_or_default());
                 allowed.contains(&full.as_str())

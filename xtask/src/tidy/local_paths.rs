@@ -3,16 +3,16 @@
 use super::Problem;
 use super::repo::Repo;
 
-/// Starts of absolute paths that exist on one machine only; this checkout's own comes with them.
+/// Prefixes of absolute paths that exist on one machine only, among them the path of this checkout.
 const ABSOLUTE_PATHS: &[&str] = &["/root/", "/home/", "/Users/", env!("CARGO_MANIFEST_DIR")];
 
-/// Words of products that serve private registries.
+/// Names of products that serve private registries.
 const PRIVATE_REGISTRIES: &[&str] = &["artifactory", "jfrog", "verdaccio", "devpi", "codeartifact"];
 
 /// The only origin that a lock file of Cargo may name.
 const PUBLIC_REGISTRY: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// This file has to name what it looks for.
+/// This file contains the strings that it looks for.
 const THIS_FILE: &str = "xtask/src/tidy/local_paths.rs";
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
@@ -45,7 +45,7 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     problems
 }
 
-/// Whether a path begins here, rather than going on: `examples/home/` is none of our business.
+/// Whether a path starts here and does not continue a longer one: `examples/home/` is allowed.
 fn starts_path(line: &str, at: usize) -> bool {
     let before = line.get(..at).and_then(|text| text.chars().next_back());
     !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '}' | '*'))
@@ -56,7 +56,7 @@ fn is_lock_file(path: &str) -> bool {
     name == "Cargo.lock"
 }
 
-/// The origin of a package on this line of a lock file, unless it is a public one.
+/// The origin of a package on this line of a lock file, unless it is the public registry.
 fn origin(line: &str) -> Option<&str> {
     let line = line.trim();
     let start = line.find("http").filter(|_| line.starts_with("source = "))?;

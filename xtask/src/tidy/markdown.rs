@@ -1,4 +1,4 @@
-//! Every Markdown file has exactly one title, and its relative links lead somewhere.
+//! Every Markdown file has exactly one title, and its relative links point to files that exist.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::repo::Repo;
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     let mut known = BTreeSet::new();
     for file in &repo.files {
-        // The directories above a file can be linked to as well.
+        // The directories above a file are valid link targets too.
         let mut path = file.path.as_str();
         known.insert(path);
         while let Some((dir, _)) = path.rsplit_once('/') {

@@ -1,7 +1,7 @@
-//! A migration that was released never changes, and every back end has the same ones.
+//! A released migration never changes, and every back end has the same migrations.
 //!
-//! `crates/store/src/migrations.lock` holds a line `sha256  path` per file, relative to itself, so
-//! that `sha256sum -c migrations.lock` beside it checks the same.
+//! `crates/store/src/migrations.lock` holds a line `sha256  path` per file, with paths relative to
+//! itself, so that `sha256sum -c migrations.lock` in that directory checks the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,8 @@ fn check_numbering(back_end: &str, names: &BTreeSet<&str>, problems: &mut Vec<Pr
     }
 }
 
-/// A file without SQL, for a step that one engine does not need, keeps the numbers together.
+/// Every back end has a file for every number. A migration that a back end does not need is a file
+/// without SQL.
 fn check_same_names(names: &BTreeMap<&str, BTreeSet<&str>>, problems: &mut Vec<Problem>) {
     let all: BTreeSet<&str> = names.values().flatten().copied().collect();
     for (back_end, have) in names {

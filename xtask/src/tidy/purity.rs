@@ -1,14 +1,14 @@
 //! I6: the pure crates reach no runtime, database, network, clock or random source.
 //!
-//! The graph is the one cargo resolved for the whole workspace, so a feature that another crate
-//! switches on counts too: it would be switched on in the shipped binary as well.
+//! The graph is the one that cargo resolved for the whole workspace: a feature that another crate
+//! enables is also enabled in the shipped binary.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Problem;
 use super::repo::{DependencyKind, Repo};
 
-/// Crates that may only compute. Those that do not exist yet are held to it from their first day.
+/// Crates that may only compute. A name may be listed before its crate exists.
 const PURE_CRATES: &[&str] = &[
     "meantime-core",
     "meantime-value",
@@ -20,7 +20,7 @@ const PURE_CRATES: &[&str] = &[
     "meantime-flow",
 ];
 
-/// Packages that wait, store, talk, tell the time or throw dice.
+/// Packages that wait, store, use the network, read the clock or draw random numbers.
 const IMPURE_PACKAGES: &[&str] = &[
     "async-io",
     "async-std",
@@ -49,12 +49,12 @@ const IMPURE_PACKAGES: &[&str] = &[
     "ureq",
 ];
 
-/// Features that add a clock or the host's own time zone to a package that is pure without them.
+/// Features that add a clock or the time zone of the host to a package that is pure without them.
 const IMPURE_FEATURES: &[(&str, &str)] =
     &[("jiff", "tz-system"), ("chrono", "clock"), ("chrono", "now"), ("time", "local-offset")];
 
-/// Packages that throw dice where nobody can see it: what is below them is not looked at.
-/// `jsonschema` draws the seeds of its hash maps; the journey notation sorts what it is told.
+/// Packages whose own dependencies are not checked, because their randomness cannot be observed.
+/// `jsonschema` draws the seeds of its hash maps; the journey notation sorts its results.
 const CONTAINED_PACKAGES: &[&str] = &["jsonschema"];
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {

@@ -1,4 +1,4 @@
-//! What the checks look at: the text of every file, and the packages as cargo resolved them.
+//! The input of the checks: the text of every file, and the packages as cargo resolved them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ impl Repo {
         let mut files = Vec::new();
         for path in shell::files(root)? {
             let bytes = std::fs::read(root.join(&path)).with_context(|| format!("read {path}"))?;
-            // Pictures and other binary files have nothing to check.
+            // Binary files, such as pictures, are not checked.
             if let Ok(text) = String::from_utf8(bytes) {
                 files.push(File::new(path, text));
             }
@@ -134,7 +134,8 @@ impl Repo {
         Self { files, packages: Vec::new() }
     }
 
-    /// A repository in memory with these edges; packages named `meantime-…` and `xtask` are ours.
+    /// A repository in memory with these edges; packages named `meantime-…` and `xtask` belong to
+    /// it.
     pub(super) fn with_dependencies(dependencies: &[(&str, DependencyKind, &str)]) -> Self {
         let mut repo = Self::with_files(&[]);
         for (from, kind, to) in dependencies {

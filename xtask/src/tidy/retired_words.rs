@@ -1,7 +1,7 @@
-//! Words that the project gave up do not come back: neither in names nor in documents.
+//! Words that the project has retired do not come back, neither in names nor in documents.
 //!
-//! `xtask/retired_words.txt` lists them, with what to say instead and where one may stay. Data of
-//! examples and corpora is not looked at, so a definition may still book a seat.
+//! `xtask/retired_words.txt` lists them, with the replacement and the files where a word may stay.
+//! Data of examples and corpora is not checked, so a definition may still book a seat.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::source::{Source, find_word};
 
 const LIST: &str = "xtask/retired_words.txt";
 
-/// Documents in the root; all of `docs/` is checked as well.
+/// Documents in the root directory; all of `docs/` is checked as well.
 const ROOT_DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 
-/// Where statements stand in string literals.
+/// The files whose string literals contain SQL statements.
 const SQL_IN_LITERALS: &str = "crates/store/src/";
 
-/// What introduces a definition in Rust.
+/// Keywords that introduce a definition in Rust.
 const DEFINING: &[&str] =
     &["struct", "enum", "trait", "type", "union", "fn", "const", "static", "mod"];
 
@@ -30,7 +30,7 @@ enum Scope<'a> {
     Part,
     /// Exactly this name, in code, literals and documents.
     Name,
-    /// A definition of this name in files whose path begins so.
+    /// A definition of this name, in files whose path starts with this prefix.
     Definition(&'a str),
 }
 
@@ -41,7 +41,7 @@ struct Entry<'a> {
     scope: Scope<'a>,
     word: &'a str,
     instead: &'a str,
-    /// Beginnings of paths of files in which it may stay.
+    /// Prefixes of the paths of files in which the word may stay.
     allowed: Vec<&'a str>,
 }
 
@@ -114,8 +114,8 @@ fn parse(text: &str) -> (Vec<Entry<'_>>, Vec<Problem>) {
     (entries, problems)
 }
 
-/// Rust, SQL and documents; not the definitions, traces and data of tests and examples, and not
-/// this check, whose tests name the words.
+/// Rust, SQL and documents. Definitions, traces and data of tests and examples are not checked, and
+/// neither is this file, whose tests contain the words.
 fn is_checked(path: &str) -> bool {
     let is_document = ROOT_DOCUMENTS.contains(&path) || path.starts_with("docs/");
     let is_ours = path.starts_with("crates/") || path.starts_with("xtask/");
@@ -130,7 +130,7 @@ fn is_checked(path: &str) -> bool {
 struct FileWords {
     /// Parts of names in code, SQL, inline code and the path, in lower case.
     parts: Vec<(usize, String)>,
-    /// The same of sentences: comments and documents.
+    /// The words of sentences in comments and documents.
     prose: Vec<(usize, String)>,
 }
 
@@ -185,7 +185,7 @@ impl FileWords {
         self.prose.extend(parts(text).map(|part| (line, part)));
     }
 
-    /// The lines on which an entry is broken, each once.
+    /// The lines on which an entry is violated, each once.
     fn lines_with(&self, file: &File, entry: &Entry<'_>) -> BTreeSet<usize> {
         let is_it =
             |part: &str| part.strip_suffix('s').unwrap_or(part) == entry.word || part == entry.word;
@@ -250,7 +250,7 @@ mod tests {
         definition crates/kernel | Ask | ConditionalWrite |\n";
 
     fn messages(path: &str, text: &str) -> Vec<String> {
-        // The exception is used, so that only the file itself can be wrong.
+        // The list has an exception, and an unused exception is a problem: this document uses it.
         let booking = ("docs/booking.md", "A seat is booked.");
         let repo = Repo::with_files(&[(LIST, WORDS), booking, (path, text)]);
         check(&repo).iter().map(ToString::to_string).collect()

@@ -1,4 +1,4 @@
-//! A public type has a name of its own: one name in two crates needs a reason.
+//! Every public type has a unique name: a name that two crates define needs a reason.
 //!
 //! `xtask/shared_names.txt` lists the names that may be defined in several crates.
 
@@ -63,13 +63,13 @@ fn definitions(repo: &Repo) -> BTreeMap<String, BTreeMap<&str, String>> {
     defined
 }
 
-/// The crate of a source file; tests, benches and examples define nothing for others.
+/// The crate of a source file. Tests, benches and examples define nothing for other crates.
 fn owner(path: &str) -> Option<&str> {
     let (owner, rest) = path.strip_prefix("crates/")?.split_once('/')?;
     rest.starts_with("src/").then_some(owner)
 }
 
-/// Definitions at the beginning of a line: those inside of functions and `impl` are not public.
+/// Definitions at the beginning of a line: those inside functions and `impl` blocks are not public.
 fn public_types(source: &Source) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut offset = 0;

@@ -1,6 +1,6 @@
-//! I7: the clock is read in exactly one file and chance comes from exactly one file.
+//! I7: the clock is read in exactly one file, and random bits come from exactly one file.
 //!
-//! Everything else gets both as inputs, which is what makes simulation and replay possible.
+//! All other code gets both as inputs. This makes simulation and repeatable tests possible.
 
 use super::Problem;
 use super::repo::Repo;

@@ -1,14 +1,14 @@
 //! Rust text split into code, string literals and comments.
 //!
-//! Just enough of a lexer that a word in a comment or a string is never taken for code, nor the
-//! other way round. It is not a parser: checks look for tokens and match braces.
+//! Just enough of a lexer to tell words in comments and strings from code. It is not a parser:
+//! checks look for tokens and match brackets.
 
-/// Stands for every byte inside a string or character literal.
+/// Replaces every byte inside a string or character literal.
 const LITERAL_BYTE: u8 = 1;
 
 /// A lexed Rust file.
 pub(super) struct Source {
-    /// The text, byte for byte as long, with comments blanked and literals hidden.
+    /// The text with the same length in bytes, comments replaced by blanks and literals hidden.
     pub(super) code: String,
     pub(super) literals: Vec<Span>,
     pub(super) comments: Vec<Span>,
@@ -61,13 +61,13 @@ impl Source {
         }
     }
 
-    /// Where `token` stands in the code, not as part of a longer word.
+    /// The positions of `token` in the code, where it is not part of a longer word.
     pub(super) fn find(&self, token: &str) -> Vec<usize> {
         find_word(&self.code, token)
     }
 }
 
-/// Where `word` stands in `text`, not as part of a longer word.
+/// The positions of `word` in `text`, where it is not part of a longer word.
 pub(super) fn find_word(text: &str, word: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let starts_as_word = word.bytes().next().is_some_and(is_word);
@@ -84,7 +84,7 @@ pub(super) fn find_word(text: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The offset just behind the bracket that closes the one at `open`.
+/// The offset just after the bracket that closes the one at `open`.
 pub(super) fn closing(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(open) {
@@ -108,7 +108,7 @@ fn is_test_path(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "benches" | "fuzz" | "tests.rs"))
 }
 
-/// From every `#[cfg(test)]` to the end of the item it stands on.
+/// From every `#[cfg(test)]` to the end of the item that it belongs to.
 fn test_ranges(code: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     for (start, attribute) in code.match_indices("#[cfg(test)]") {
@@ -128,7 +128,7 @@ struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     code: Vec<u8>,
-    /// Whether it is a comment, and its first and last byte.
+    /// Whether it is a comment, and its first byte and its end.
     out: Vec<(bool, usize, usize)>,
 }
 
@@ -156,7 +156,7 @@ impl Lexer<'_> {
         self.at = end;
     }
 
-    /// Replaces everything up to `end` by `mask`, but keeps the lines.
+    /// Replaces everything up to `end` by `mask`, but keeps the line breaks.
     fn hide(&mut self, end: usize, mask: u8) {
         let end = end.min(self.text.len());
         let hidden = self.text.iter().take(end).skip(self.at);
@@ -200,7 +200,7 @@ impl Lexer<'_> {
         self.keep(1);
     }
 
-    /// The number of `#` when a raw string starts here; `r#name` and `bar"…"` are none.
+    /// The number of `#` if a raw string starts here; `r#name` and `bar"…"` are not raw strings.
     fn raw_hashes(&self) -> Option<usize> {
         let before =
             |back: usize| self.at.checked_sub(back).and_then(|i| self.text.get(i).copied());
@@ -223,7 +223,7 @@ impl Lexer<'_> {
         self.keep(end.len());
     }
 
-    /// A character literal, or else a lifetime.
+    /// A character literal or a lifetime.
     fn quote(&mut self) {
         let check_width = match self.peek(1) {
             Some(b'\\') => {

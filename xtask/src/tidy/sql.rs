@@ -4,7 +4,7 @@ use super::Problem;
 use super::repo::Repo;
 use super::source::find_word;
 
-/// Calls and keywords, in lower case and without blanks before the bracket.
+/// Calls and keywords, in lower case and without blanks before the parenthesis.
 const FORBIDDEN_SQL: &[&str] = &[
     "now()",
     "'now'",
@@ -22,7 +22,8 @@ const FORBIDDEN_SQL: &[&str] = &[
     "gen_random_uuid(",
 ];
 
-/// The file that may ask the database for the time, and how: nodes that share it go by its clock.
+/// The only file that may ask the database for the time, and the call: the nodes that share a
+/// database use its clock.
 const CLOCK: (&str, &str) = ("crates/store/src/postgres/clock.rs", "clock_timestamp(");
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
@@ -56,7 +57,7 @@ fn scan(sql: &str, path: &str, first_line: usize, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Lower case, and no blanks around brackets, so that `NOW ( )` is `now()`.
+/// Lower case, without blanks around parentheses, so that `NOW ( )` becomes `now()`.
 fn normalize_sql(line: &str) -> String {
     let mut out = String::new();
     for c in line.to_lowercase().chars() {

@@ -47,7 +47,7 @@ fn rust(file: &File, source: &Source, problems: &mut Vec<Problem>) {
         false,
         "repair the test or delete it; a slow one belongs to the `slow` profile of nextest",
     );
-    // A bench may wait for real time to pass: that is what it measures.
+    // Benches measure real time, so they may sleep.
     if file.path.split('/').any(|part| part == "benches") {
         return;
     }
@@ -58,7 +58,8 @@ fn rust(file: &File, source: &Source, problems: &mut Vec<Problem>) {
     );
 }
 
-/// A marker with an issue id, `TODO(#12)`, is fine; so is one in backquotes, which talks about it.
+/// A marker with an issue id, `TODO(#12)`, is allowed; so is one in backquotes, which is a
+/// quotation.
 fn comment(path: &str, first_line: usize, text: &str, problems: &mut Vec<Problem>) {
     for (number, line) in text.lines().enumerate() {
         for marker in COMMENT_MARKERS {

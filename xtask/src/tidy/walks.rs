@@ -1,12 +1,12 @@
-//! The walks of ARCHITECTURE.md are true: every hop names a file and a function that is in it, and
-//! no walk has more hops than a reader can keep in mind.
+//! Every hop of the walks in ARCHITECTURE.md names a file and a function that exist, and no walk
+//! has more than [`MAX_HOPS`] hops.
 
 use super::Problem;
 use super::repo::Repo;
 
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
-/// More hops than this are not a walk but a listing.
+/// A walk with more hops cannot be kept in mind.
 const MAX_HOPS: usize = 12;
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {

@@ -1,5 +1,6 @@
 //! Expressions for flow scripts: every operator on every kind of value, every method with every
-//! kind of argument, and forms of the language, chosen by a seed where all of them are too many.
+//! kind of argument, and forms of the language. Where all combinations are too many, a seed chooses
+//! some.
 
 mod tables;
 
@@ -9,10 +10,10 @@ use tables::{
     TEXT_METHODS, TEXTS, VALUES,
 };
 
-/// Forms of the language, each a case of its own.
+/// Forms of the language, one case per line.
 const LANGUAGE_FORMS: &str = include_str!("forms.txt");
 
-/// A generator of numbers that is the same everywhere.
+/// A random number generator that gives the same numbers on every machine.
 struct SeededChoice(u64);
 
 impl SeededChoice {
@@ -30,9 +31,9 @@ impl SeededChoice {
 
 /// Expressions without repetition, in a fixed order.
 pub(super) struct Expressions {
-    /// Those that have one value.
+    /// Expressions with exactly one correct value.
     pub(super) exact: Vec<String>,
-    /// Calls of functions whose last digits are open.
+    /// Calls of functions whose last digits depend on the implementation.
     pub(super) near: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub(super) fn expressions() -> Expressions {
     Expressions { exact, near }
 }
 
-/// A number as scripts have them: small or large, whole or with a few digits behind the point.
+/// A number of the kind that scripts use: small or large, whole or with a few decimals.
 fn any_number(choice: &mut SeededChoice) -> String {
     match choice.below(4) {
         0 => format!("{}", choice.below(1000)),
@@ -68,7 +69,7 @@ fn any_number(choice: &mut SeededChoice) -> String {
     }
 }
 
-/// Numbers to other bases.
+/// Numbers in other bases.
 fn bases(choice: &mut SeededChoice, all: &mut Vec<String>) {
     for radix in ["2", "3", "7", "8", "16", "20", "32", "36"] {
         for _ in 0..25 {
@@ -80,7 +81,7 @@ fn bases(choice: &mut SeededChoice, all: &mut Vec<String>) {
     }
 }
 
-/// Functions that are computed alike everywhere, to the last digit.
+/// Functions whose results are the same in every implementation, to the last digit.
 fn functions(choice: &mut SeededChoice, all: &mut Vec<String>) {
     for name in ["sqrt", "log2", "tan"] {
         for _ in 0..50 {
@@ -96,7 +97,7 @@ fn functions(choice: &mut SeededChoice, all: &mut Vec<String>) {
         let (one, other, third) = (any_number(choice), any_number(choice), any_number(choice));
         all.push(format!("Math.hypot({one}, {other}, {third})"));
     }
-    // Where the result is a whole number it is that, and nothing near it.
+    // The exact result is a whole number, so these are compared exactly.
     for shape in [
         "[$0, $1, $2, $3, $4, $5, $6, $7].map(k => Math.cbrt(k * k * k))",
         "[1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e9, 1e15, 1e22, 0.1, 0.01, 1e-7].map(x => Math.log10(x))",
@@ -124,7 +125,7 @@ fn imprecise_calls(choice: &mut SeededChoice) -> Vec<String> {
     all
 }
 
-/// A literal in parentheses where it would mean something else without.
+/// A literal, in parentheses where it would mean something else without them.
 fn value(text: &str) -> String {
     if text.starts_with(['{', '-']) || text.contains(' ') && !text.starts_with(['\'', '[']) {
         format!("({text})")

@@ -1,4 +1,4 @@
-//! Runs a baseline for some time.
+//! Runs a baseline for a given time.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{postgres, sqlite};
 /// A frame of the log: a page and its header.
 const WAL_FRAME_BYTES: u64 = 4_096 + 24;
 
-/// J per second.
+/// Runs J; returns instances per second.
 pub(crate) async fn appended(
     bench_store: &BenchStore,
     warm_up: Duration,
@@ -35,7 +35,7 @@ pub(crate) async fn appended(
     }
 }
 
-/// What J writes to its log for one instance with a state of so many bytes.
+/// The bytes that J writes to its log per instance, for a state of the given size.
 pub(crate) fn appended_log_bytes(
     bench_store: &BenchStore,
     state: usize,
@@ -51,7 +51,7 @@ pub(crate) fn appended_log_bytes(
     Ok(float((baseline.pages() - before) * WAL_FRAME_BYTES) / count(groups * GROUP_SIZE))
 }
 
-/// B per second.
+/// Runs B; returns transitions per second.
 pub(crate) async fn random(
     bench_store: &BenchStore,
     instances: usize,
@@ -72,7 +72,7 @@ pub(crate) async fn random(
     }
 }
 
-/// How much is done in a second; each call says how much it did.
+/// How much is done per second; each call returns how much it did.
 async fn rate(
     warm_up: Duration,
     time: Duration,

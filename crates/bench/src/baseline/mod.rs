@@ -1,10 +1,11 @@
-//! What the store can do without an engine: plain prepared statements, full durability.
+//! Baselines: what the store achieves without an engine, with plain prepared statements and full
+//! durability.
 //!
 //! - **J**, *appended*: the write set of a one-task instance in three commits, in groups of 64.
 //! - **B**, *random*: transitions of instances that are picked at random, in batches of 1,000.
 //!
-//! The tables are like the engine's, with nothing that the statements do not need. On PostgreSQL
-//! they are called JP and BP.
+//! The tables are like the engine's, reduced to the columns that the statements need. On PostgreSQL
+//! the baselines are called JP and BP.
 
 mod measure;
 mod postgres;

@@ -1,4 +1,4 @@
-//! `bench bpmn`: processes with a worker's task, with a script, with timers at their edge.
+//! `bench bpmn`: processes with a service task, with a script task, and with boundary timers.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::server::{ClockKind, Server};
 use super::sources::PROCESSES;
 use super::worker::Workers;
 
-/// Tasks with a timer at their edge, half of which are done in time.
+/// Tasks with a boundary timer; half of the tasks are completed in time.
 const GUARDED_PROCESSES: usize = 10_000;
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
     boundary_timers(session).await
 }
 
-/// Half of the tasks are done in time, the timers of the others fire; no timer may be left.
+/// Half of the tasks are completed in time, the timers of the others fire; no timer may remain.
 async fn boundary_timers(session: &mut Session) -> Result<()> {
     let all = session.common.scaled(GUARDED_PROCESSES);
     session.progress.step(format!("{all} boundary timers, half of them withdrawn"), 0);

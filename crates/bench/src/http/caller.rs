@@ -1,4 +1,4 @@
-//! Callers: connections that send the same request again and again.
+//! Callers: connections that send the same request repeatedly.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use super::super::sample::Sample;
 use super::super::starters::LoadResult;
 use super::connection::Connection;
 
-/// What callers do.
+/// What callers send, and on how many connections.
 #[derive(Clone)]
 pub(super) struct RepeatedCalls {
     pub(super) address: SocketAddr,
     pub(super) request: Arc<[u8]>,
     pub(super) connections: usize,
-    /// What the answer says when all is well.
+    /// The status that is expected.
     pub(super) status: u16,
-    /// Each call takes a place here, which whoever finishes its work gives back.
+    /// Each call takes a permit; the worker that completes the task gives it back.
     pub(super) permits: Option<Arc<Semaphore>>,
 }
 
 impl RepeatedCalls {
-    /// Calls for some time, each connection as fast as it is answered.
+    /// Calls for a given time; each connection sends again as soon as it is answered.
     pub(super) async fn run_for(&self, time: Duration) -> Result<LoadResult> {
         let watch = Arc::new(Stopwatch::start());
         let mut callers = JoinSet::new();
@@ -47,15 +47,15 @@ impl RepeatedCalls {
         collect(callers, &watch).await
     }
 
-    /// Calls so many times, whoever is free.
+    /// Sends `count` calls, each on the next free connection.
     pub(super) async fn times(&self, count: usize) -> Result<LoadResult> {
         let requests = vec![self.request.to_vec(); count];
         let (load, _) = send_each(self.address, self.connections, requests, self.status).await?;
         Ok(load)
     }
 
-    /// Calls at a steady rate, for some time. A call that had to wait for its connection counts
-    /// from when it should have been made.
+    /// Calls at a steady rate for a given time. The latency of a call that waited for a free
+    /// connection counts from when it was due.
     pub(super) async fn run_at_rate(&self, per_second: f64, time: Duration) -> Result<LoadResult> {
         let watch = Arc::new(Stopwatch::start());
         let share = per_second / super::super::report::count(self.connections);
@@ -83,7 +83,7 @@ impl RepeatedCalls {
         collect(callers, &watch).await
     }
 
-    /// One call; how long it took, in milliseconds.
+    /// One call; returns its latency in milliseconds.
     async fn call(&self, connection: &mut Connection) -> Result<f64> {
         let watch = Stopwatch::start();
         connection.expect(&self.request, self.status).await?;
@@ -99,7 +99,7 @@ impl RepeatedCalls {
     }
 }
 
-/// Sends each of these requests once, whoever is free, and keeps the answers.
+/// Sends each request once, on the next free connection, and keeps the answers.
 pub(super) async fn send_each(
     address: SocketAddr,
     connections: usize,

@@ -1,5 +1,5 @@
-//! An operator who wants to be rid of a definition: it is undeployed, its schedules are ended, its
-//! instances cancelled, until nothing of it runs.
+//! Removes a definition as an operator would: undeploys it, ends its schedules and cancels its
+//! instances until none is running.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ const CONNECTIONS: usize = 64;
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between looks at what is left.
+/// Pause between two checks.
 const POLL_PAUSE: Duration = Duration::from_millis(100);
 
-/// How it went.
+/// The result of a cleanup.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cleanup {
-    /// Instances that ran when they were looked for.
+    /// The largest number of running instances that a check found.
     pub(super) found: usize,
-    /// Those that still ran when patience was at its end.
+    /// Instances that were still running when the time was up.
     pub(super) left: usize,
 }
 
@@ -47,7 +47,7 @@ struct Item {
     status: Option<String>,
 }
 
-/// Ends everything of a definition, within some time.
+/// Ends everything of a definition within a given time.
 pub(super) async fn cancel_instances(
     address: SocketAddr,
     name: &str,
@@ -55,14 +55,15 @@ pub(super) async fn cancel_instances(
 ) -> Cleanup {
     let mut clearance = Cleanup { found: 0, left: 1 };
     let clearing = async {
-        // A definition that starts itself and ends is never caught by cancels alone: first it may
-        // start nothing more. Each variant has been deployed once.
+        // Cancelling alone does not stop a definition that keeps starting itself, so it is
+        // undeployed first. Each variant has been deployed once, hence version 1.
         let undeploy = delete_request(&format!("/definitions/{name}/versions/1"));
         send_all(address, vec![undeploy]).await;
         let mut empty = 0;
-        // What one look finds gone may have started another at that moment.
+        // One empty check is not enough: an instance that ended just then may have started another
+        // one.
         while empty < 2 {
-            // A server that does not answer has something left.
+            // If the server does not answer, instances may be left.
             if let Ok(left) = cancel_page(address, name).await {
                 clearance.found = clearance.found.max(left);
                 clearance.left = left.max(1);
@@ -75,7 +76,7 @@ pub(super) async fn cancel_instances(
     Cleanup { left: if is_clear { 0 } else { clearance.left }, ..clearance }
 }
 
-/// How many ran; they are cancelled.
+/// Cancels the running instances of one page; returns how many there were.
 async fn cancel_page(address: SocketAddr, name: &str) -> Result<usize> {
     let path = format!("/schedules?definition={name}&state=active&limit=1000");
     let schedules: Page = get(address, &path).await?;
@@ -83,7 +84,7 @@ async fn cancel_page(address: SocketAddr, name: &str) -> Result<usize> {
     send_all(address, schedules.items.iter().map(request).collect()).await;
     let path = format!("/instances?definition={name}&status=running&limit=1000");
     let instances: Page = get(address, &path).await?;
-    // The tops of trees go first: below them there may be more than fits on a page.
+    // The roots of trees are cancelled first: they may have more descendants than fit on a page.
     let mut tops = Vec::new();
     for item in [instances.items.first(), instances.items.last()].into_iter().flatten() {
         tops.push(top(address, item.clone()).await?);
@@ -94,7 +95,7 @@ async fn cancel_page(address: SocketAddr, name: &str) -> Result<usize> {
     Ok(schedules.items.len() + instances.items.len())
 }
 
-/// The highest instance above one that still runs.
+/// The topmost ancestor of an instance that is still running.
 async fn top(address: SocketAddr, mut item: Item) -> Result<Item> {
     while let Some(parent) = &item.parent {
         let above: Item = get(address, &format!("/instances/{parent}")).await?;
@@ -115,7 +116,7 @@ async fn get<T: DeserializeOwned>(address: SocketAddr, path: &str) -> Result<T> 
     tokio::time::timeout(REQUEST_TIMEOUT, asking).await.context("no answer")?
 }
 
-/// Sends every request once, whatever is answered; what is left is seen at the next look.
+/// Sends every request once and ignores the answers: the next check finds what is left.
 async fn send_all(address: SocketAddr, requests: Vec<Vec<u8>>) {
     let (requests, next) = (Arc::new(requests), Arc::new(AtomicUsize::new(0)));
     let mut callers = JoinSet::new();

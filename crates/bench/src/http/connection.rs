@@ -1,4 +1,4 @@
-//! One keep-alive connection that speaks HTTP/1.1 by hand.
+//! One keep-alive connection with a minimal HTTP/1.1 client.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use tokio::net::TcpStream;
 
 use super::super::starters::pause;
 
-/// How much is read at a time.
+/// Size of the read buffer.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
-/// The status of a refusal by overload, how soon it is tried again, and how often.
+/// The status of a rejection under overload, the pause before a retry, and the number of retries.
 pub(super) const STATUS_REFUSED: u16 = 503;
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 const MAX_RETRIES: usize = 500;
 
-/// A connection with what has arrived on it.
+/// A connection and the bytes that have arrived on it.
 pub(super) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-/// A whole request, ready to be sent.
+/// A complete request as bytes.
 pub(super) fn request(path: &str, media_type: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
@@ -33,17 +33,17 @@ pub(super) fn request(path: &str, media_type: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The same with JSON.
+/// A POST request with a JSON body.
 pub(super) fn json_request(path: &str, body: &str) -> Vec<u8> {
     request(path, "application/json", body)
 }
 
-/// A request for a page.
+/// A GET request.
 pub(super) fn get_request(path: &str) -> Vec<u8> {
     format!("GET /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }
 
-/// A request to end something.
+/// A DELETE request.
 pub(super) fn delete_request(path: &str) -> Vec<u8> {
     format!("DELETE /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }
@@ -55,18 +55,18 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(READ_BUFFER_BYTES) })
     }
 
-    /// Sends a request and waits for the whole answer; its status.
+    /// Sends a request, reads the whole answer and returns its status.
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<u16> {
         Ok(self.exchange(request).await?.0)
     }
 
-    /// The same, with the body.
+    /// Like [`Self::send`], and returns the body too.
     pub(super) async fn send_and_read(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
         let (status, head) = self.exchange(request).await?;
         Ok((status, self.buffer.get(head..).unwrap_or_default()))
     }
 
-    /// The status, and where the body begins.
+    /// Sends a request; returns the status and the offset of the body in the buffer.
     async fn exchange(&mut self, request: &[u8]) -> Result<(u16, usize)> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -84,8 +84,8 @@ impl Connection {
         Ok((status, head))
     }
 
-    /// The body of the answer; any other status is an error. On a machine that is too slow for
-    /// so many callers some are refused, and ask again.
+    /// The body of the answer; an unexpected status is an error. Requests that an overloaded server
+    /// rejects are repeated, because a slow machine cannot serve all callers at once.
     pub(super) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
         let mut found = self.exchange(request).await?;
         for _ in 0..MAX_RETRIES {

@@ -1,4 +1,4 @@
-//! `bench http`: flows, from their start over their task to their end; sleepers.
+//! `bench http`: flows that end at once, flows with one task, and sleepers.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use super::server::{ClockKind, Server};
 use super::sources::FLOWS;
 use super::worker::Workers;
 
-/// Connections of callers and workers together.
+/// Numbers of connections, callers and workers together.
 const CONNECTIONS: [usize; 3] = [1, MANY_CONNECTIONS, 256];
 
-/// How often a server is started to see how long that takes.
+/// How often a server is started to measure its start-up time.
 const STARTS: usize = 7;
 
 const SLEEPING_INSTANCES: usize = 10_000;
 const TASKS: usize = 20_000;
 
-/// A binary of a release is at most so large.
+/// The largest allowed size of a release binary.
 const MAX_BINARY_MB: f64 = 40.0;
 
 pub(crate) async fn run(session: &mut Session) -> Result<()> {
@@ -56,7 +56,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
     server.end()
 }
 
-/// How soon a server answers on an empty database, half of the time. The last one stays.
+/// The median time until a server answers on an empty database. The last server is kept.
 async fn readiness(session: &mut Session) -> Result<Server> {
     session.progress.step("servers that start", 0);
     let mut times = Sample::default();
@@ -79,7 +79,7 @@ fn binary(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// How long somebody alone waits for a flow that ends at once.
+/// The latency of one caller alone, for a flow that ends at once.
 async fn one_connection(session: &mut Session, server: &Server) -> Result<()> {
     session.progress.step("one connection, start with wait", 0);
     let calls = calls(server, "/instances?wait=PT10S", "ends", 1);
@@ -95,7 +95,7 @@ async fn one_connection(session: &mut Session, server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// From start to completion at half the rate that is possible.
+/// The latency from start to completion at half of the peak rate.
 async fn half_load(session: &mut Session, server: &Server, rate: f64) -> Result<()> {
     session.progress.step(format!("flows of one task at {rate:.0} per second"), 0);
     let working = Workers::begin(server.address, WORKERS, None)?;
@@ -109,7 +109,7 @@ async fn half_load(session: &mut Session, server: &Server, rate: f64) -> Result<
     Ok(())
 }
 
-/// Tasks that are there already, claimed and completed in batches.
+/// Tasks that already exist, claimed and completed in batches.
 async fn batches(session: &mut Session, server: &Server, appended: f64) -> Result<()> {
     let tasks = session.common.scaled(TASKS);
     session.progress.step(format!("{tasks} tasks in batches"), 0);
@@ -128,7 +128,7 @@ async fn batches(session: &mut Session, server: &Server, appended: f64) -> Resul
     Ok(())
 }
 
-/// Sleepers: what they cost while they sleep.
+/// What sleepers cost while they sleep.
 async fn sleepers(session: &mut Session, server: &Server) -> Result<()> {
     let sleepers = session.common.scaled(SLEEPING_INSTANCES);
     session.progress.step(format!("{sleepers} sleepers"), 0);
@@ -140,7 +140,7 @@ async fn sleepers(session: &mut Session, server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Starts of one of the flows.
+/// Calls that start one of the flows.
 fn calls(server: &Server, path: &str, definition: &str, connections: usize) -> RepeatedCalls {
     starts(server, path, &format!("{{\"definition\":\"{definition}\"}}"), connections)
 }

@@ -1,19 +1,19 @@
 //! `bench isolation`: whether one bad definition can slow, stop or outlive the others.
 //!
 //! ```text
-//!   for each poison: calm: others at a quarter of the peak: starts, and timers of a second
-//!                    ─► deploy ─► clients send it ─► the same others beside it, /readyz throughout
-//!                    ─► kill -9 ─► the same directory again ─► cancel what runs of it
+//!   for each poison: calm: the good load at a quarter of the peak: starts, and one-second timers
+//!                    ─► deploy ─► clients send it ─► the same good load beside it, probing /readyz
+//!                    ─► kill -9 ─► restart on the same directory ─► cancel its instances
 //! ```
 //!
-//! A disk has its moods, and one of them in a short time would decide a percentile. So the others
-//! are measured several times beside each poison, and calm is measured again after each: the
-//! percentile of a measurement is the median over its times.
+//! The speed of a disk varies, and one slow moment in a short measurement would decide a
+//! percentile. So the good load is measured several times beside each poison, calm is measured
+//! again after each, and the percentile that counts is the median over these measurements.
 //!
-//! Others are flows that end at once, started with `wait`, and flows that sleep for a second and
-//! end. The sleepers also offer a task that nobody does: their callers are answered when they end
-//! and not when they sleep, so that lateness is seen from outside, to the microsecond, and the
-//! poison's own timers do not count.
+//! The good load consists of flows that end at once, started with `wait`, and flows that sleep for
+//! a second and end. The sleepers also offer a task that no worker claims: their callers are
+//! answered when they end and not when they become idle. So lateness is measured from outside, to
+//! the microsecond, and the timers of the poison do not count.
 
 use std::time::Duration;
 
@@ -36,28 +36,28 @@ use super::steady_load::{Observations, SteadyLoad};
 
 const NAME: &str = "isolation";
 
-/// The share of the peak at which others are started.
+/// The share of the peak rate at which good flows are started.
 const LOAD_SHARE: f64 = 0.25;
 
-/// Timers of others in a second.
+/// Timers of the good load per second.
 const TIMERS_PER_SECOND: f64 = 100.0;
 
-/// Others are at least so many in a second, however small the scale.
+/// The good load has at least this rate, however small the scale is.
 const MIN_REQUESTS_PER_SECOND: f64 = 10.0;
 
-/// How often others are measured beside one poison, and in the beginning. A quick look takes one
-/// measurement of each kind.
+/// How often the good load is measured beside one poison, and at the beginning. A quick run
+/// measures once.
 fn measurements_per_variant(session: &Session) -> usize {
     if session.time() > Duration::from_secs(1) { 3 } else { 1 }
 }
 
-/// What is started at once sleeps for a second first, half of the time.
+/// How long to wait before measuring: half of the variants sleep for a second before they work.
 const SETTLE_TIME: Duration = Duration::from_millis(1_500);
 
-/// How long a server may take to come back, and to be rid of a definition, before it is given up.
+/// The time limit for a restart, and for removing a definition.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is tried.
+/// The variants to try.
 pub(crate) struct IsolationPlan {
     pub(crate) seed: u64,
     pub(crate) variants: usize,
@@ -66,13 +66,13 @@ pub(crate) struct IsolationPlan {
     pub(crate) kinds: Vec<Kind>,
 }
 
-/// Those who must not be disturbed.
+/// The load that must not be disturbed.
 struct GoodLoad {
     starts_per_second: f64,
     timers_per_second: f64,
 }
 
-/// What they have seen, each time.
+/// The results of each measurement.
 #[derive(Default)]
 struct MeasuredLoad {
     starts: MeasuredRuns,
@@ -87,7 +87,7 @@ impl MeasuredRuns {
         self.0.iter().map(Observations::per_second).sum::<f64>() / count(self.0.len().max(1))
     }
 
-    /// The median of what was measured each time.
+    /// The median of the measured percentiles.
     fn p99(&self) -> f64 {
         let mut each = Sample::default();
         self.0.iter().for_each(|observations| each.add(observations.late.percentile(99.0)));
@@ -103,14 +103,14 @@ impl MeasuredRuns {
     }
 }
 
-/// What became of one variant.
+/// The result of one variant.
 struct VariantOutcome {
     measured: MeasuredLoad,
     ready: Readiness,
-    /// From exec to ready, in milliseconds; nothing when it did not come back.
+    /// From exec to ready, in milliseconds; `None` if the server did not come back.
     again_ms: Option<f64>,
     clearance: Cleanup,
-    /// What its clients saw.
+    /// What the clients of the variant observed, in words.
     words: String,
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<(
         worst.add(&outcome);
         outcomes.push((label, outcome));
         if !is_clean {
-            // What is left of it must not be blamed on the next one.
+            // A fresh server, so that leftovers of this variant do not slow the next one.
             server.end()?;
             server = Server::start(&session.common.db, ClockKind::Real, GOOD_DEFINITIONS).await?;
         }
@@ -163,7 +163,7 @@ pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<(
     server.end()
 }
 
-/// A quarter of what the server can do.
+/// The good load: a quarter of what the server can do.
 async fn peak(session: &mut Session, server: &Server) -> Result<GoodLoad> {
     session.progress.step("flows that end at once, peak", 0);
     let calls = starts(server, ENDING_FLOW.0, ENDING_FLOW.1, MANY_CONNECTIONS);
@@ -193,7 +193,7 @@ impl GoodLoad {
             status: 201,
         };
         let starts = steady(ENDING_FLOW, self.starts_per_second, MANY_CONNECTIONS, Duration::ZERO);
-        // Each of the sleepers holds a connection for a second.
+        // Each sleeper occupies a connection for a second.
         let timers = steady(
             NAPPING_FLOW,
             self.timers_per_second,
@@ -221,7 +221,7 @@ async fn measure_variant(
     }
     let mut ready = prober.end().await;
     let words = press.words(variant);
-    // Its clients are cut off with the server.
+    // Killing the server also disconnects the clients of the variant.
     let again_ms = server.restart(RECOVERY_TIMEOUT).await?;
     drop(press);
     let name = variant.definition.as_ref().map(|it| it.name.as_str());
@@ -246,7 +246,7 @@ fn add_calm(session: &mut Session, calm: &MeasuredLoad) {
     session.add(Figure::new("calm", "… lateness p99", timers.p99(), "ms"));
 }
 
-/// Long titles are cut; the label finds the whole of it.
+/// Long titles are cut; the label still identifies the variant.
 fn shortened(title: &str) -> String {
     const MAX_TITLE_CHARS: usize = 100;
     let short: String = title.chars().take(MAX_TITLE_CHARS).collect();
@@ -254,7 +254,7 @@ fn shortened(title: &str) -> String {
 }
 
 impl VariantOutcome {
-    /// One line for a variant: the starts as a figure, everything else in words.
+    /// One line of the report: the starts as a figure, everything else in words.
     fn figure(&self, label: &str, calm: &MeasuredLoad) -> Figure {
         let Self { measured: MeasuredLoad { starts, timers }, ready, again_ms, clearance, words } =
             self;
@@ -277,7 +277,7 @@ impl VariantOutcome {
     }
 }
 
-/// The worst over all variants.
+/// The worst values over all variants.
 #[derive(Default)]
 struct WorstVariants {
     tried: usize,
@@ -315,7 +315,7 @@ impl WorstVariants {
     fn figures(self, session: &mut Session, calm: &MeasuredLoad) {
         const WORST: &str = "worst";
         let of = |name: &str, value: Option<f64>, unit, calm: f64| {
-            // Where every variant was refused, nothing was disturbed.
+            // If every variant was refused, nothing was disturbed: the calm value stands.
             Figure::new(WORST, name, value.unwrap_or(calm), unit).of("calm", calm)
         };
         let (starts, timers) = (&calm.starts, &calm.timers);

@@ -1,4 +1,4 @@
-//! `bench journey`: journeys that run through, and journeys that are parked.
+//! `bench journey`: journeys that run to their end at once, and journeys that wait.
 
 use anyhow::Result;
 

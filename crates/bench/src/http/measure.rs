@@ -1,4 +1,4 @@
-//! How a rate over HTTP is taken: warm up, measure, say what the server needed for it.
+//! How a rate over HTTP is measured: warm up, measure, record what the server used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use super::connection::json_request;
 use super::server::Server;
 use super::worker::Workers;
 
-/// Connections of the figures that have targets.
+/// Number of connections for the figures that have targets.
 pub(super) const MANY_CONNECTIONS: usize = 64;
 
-/// How many of the connections are workers.
+/// How many of the connections belong to workers.
 pub(super) const WORKERS: usize = 4;
 
 /// How many starts may be ahead of the workers.
 const QUEUED_TASKS: usize = 2_000;
 
-/// What a rate is called, and the share of J that it has to reach.
+/// The name of a rate, and the share of J that it must reach.
 pub(super) struct Rate {
     pub(super) scenario: &'static str,
     pub(super) name: String,
@@ -46,7 +46,7 @@ impl Rate {
     }
 }
 
-/// Calls that are over when they are answered.
+/// Measures calls that are finished when they are answered.
 pub(super) async fn calls_per_second(
     session: &mut Session,
     server: &Server,
@@ -64,8 +64,8 @@ pub(super) async fn calls_per_second(
     Ok(())
 }
 
-/// Instances with one task each, from start to completion; a few of the connections are the
-/// workers'.
+/// Measures instances with one task each, from start to completion; a few of the connections belong
+/// to workers.
 pub(super) async fn tasks_per_second(
     session: &mut Session,
     server: &Server,
@@ -91,7 +91,8 @@ pub(super) async fn tasks_per_second(
     Ok(per_second)
 }
 
-/// What was started ahead of the workers is finished, so that it does not count elsewhere.
+/// Completes the tasks that were started ahead of the workers, so that they do not count in the
+/// next measurement.
 async fn drain(server: &Server) -> Result<()> {
     let working = Workers::begin(server.address, WORKERS, None)?;
     let mut done = usize::MAX;
@@ -102,7 +103,7 @@ async fn drain(server: &Server) -> Result<()> {
     working.end().await
 }
 
-/// Starts of a definition.
+/// Calls that start a definition.
 pub(super) fn starts(server: &Server, path: &str, body: &str, connections: usize) -> RepeatedCalls {
     let request = json_request(path, body).into();
     RepeatedCalls { address: server.address, request, connections, status: 201, permits: None }
@@ -113,7 +114,7 @@ fn latency(session: &mut Session, scenario: &'static str, load: &LoadResult) {
     session.add(Figure::new(scenario, "… start, p99", load.latency.percentile(99.0), "ms"));
 }
 
-/// What the server needed since then.
+/// Processor time and memory that the server has used since then.
 pub(super) fn usage(
     session: &mut Session,
     scenario: &'static str,

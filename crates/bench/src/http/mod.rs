@@ -1,5 +1,5 @@
-//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`, `bench isolation`: the engine as
-//! its users meet it, over sockets, in a process of its own.
+//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`, `bench isolation`: a server in
+//! its own process, measured over sockets.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
@@ -7,8 +7,8 @@
 //!   workers (a few of the connections) ────────► POST /tasks/claim, /tasks/complete, in batches
 //! ```
 //!
-//! Both share the machine, so the callers do as little as they can: requests are written whole,
-//! and of the answers only what is needed is looked at.
+//! Both share the machine, so the callers do as little as possible: requests are prepared as bytes,
+//! and answers are parsed only as far as needed.
 
 mod bpmn;
 mod caller;

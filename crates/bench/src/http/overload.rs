@@ -1,17 +1,17 @@
-//! `bench overload`: what becomes of a server that gets more than it can do.
+//! `bench overload`: how a server behaves when it gets more requests than it can serve.
 //!
 //! ```text
-//!   peak: callers who wait for their answer before they ask again
-//!   then half, once and three times that rate, whatever is answered:
+//!   peak: callers that wait for their answer before they send again
+//!   then half, once and three times that rate, independent of the answers:
 //!
 //!   request k is due at k / rate ─► the next free connection ─► accepted, or 503
 //! ```
 //!
-//! A request that finds no free connection is sent late and counts from when it was due.
+//! The latency of a request that finds no free connection counts from when it was due.
 //!
-//! Instances of one task have targets. Starts that end at once have none: to send and refuse one
-//! costs the two cores of a small machine nearly as much as to do it, so three times as many as can
-//! be done cannot even be sent from the same cores.
+//! Instances with one task have targets. Starts that end at once have none: sending and rejecting
+//! one costs a small machine nearly as much as serving it, so three times the peak cannot even be
+//! sent from the same two cores.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,20 +34,20 @@ use super::server::{ClockKind, Server};
 use super::sources::{FLOWS, JOURNEYS};
 use super::worker::Workers;
 
-/// Connections of the callers who do not wait for each other.
+/// Connections of the callers that send at a fixed rate.
 const CONNECTIONS: usize = 1_024;
 
 /// Shares of the peak.
 const LOAD_SHARES: [f64; 3] = [0.5, 1.0, 3.0];
 
-/// What is started.
+/// The kind of instance that is started.
 struct Kind {
     scenario: &'static str,
     name: &'static str,
     path: &'static str,
     body: &'static str,
     status: u16,
-    /// Whether somebody works on tasks meanwhile.
+    /// Whether workers complete tasks meanwhile.
     has_workers: bool,
 }
 
@@ -129,7 +129,7 @@ async fn measure(session: &mut Session, server: &Server, kind: &Kind) -> Result<
     Ok(())
 }
 
-/// What the server can do: callers who wait for their answer before they ask again.
+/// The peak rate: callers wait for their answer before they send again.
 async fn peak(session: &mut Session, server: &Server, kind: &Kind) -> Result<f64> {
     session.progress.step(format!("{}, peak", kind.name), 0);
     let calls = starts(server, kind.path, kind.body, MANY_CONNECTIONS);
@@ -143,7 +143,7 @@ async fn peak(session: &mut Session, server: &Server, kind: &Kind) -> Result<f64
     Ok(peak)
 }
 
-/// Callers who send at a rate, whatever is answered.
+/// Callers that send at a fixed rate, independent of the answers.
 struct OverloadCallers {
     address: SocketAddr,
     request: Arc<[u8]>,
@@ -151,7 +151,7 @@ struct OverloadCallers {
     per_second: f64,
 }
 
-/// What they have seen.
+/// The answers that callers got.
 #[derive(Default)]
 struct Observations {
     seconds: f64,

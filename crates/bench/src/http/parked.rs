@@ -1,7 +1,7 @@
-//! Whether many parked journeys make the others slow: what starting, submitting and firing cost
-//! beside few of them, and beside many.
+//! Whether many waiting journeys slow the others down: the cost of starting, submitting and firing
+//! beside few of them and beside many.
 //!
-//! The clock is moved by hand, so that firing is timed from its first instant to its last commit.
+//! The clock is virtual, so that firing is measured from its first instant to its last commit.
 
 use anyhow::{Context, Result};
 use meantime_kernel::clock::Stopwatch;
@@ -18,13 +18,13 @@ use super::sources::JOURNEYS;
 const FEW_PARKED_JOURNEYS: usize = 100;
 const PARKED_JOURNEYS: usize = 100_000;
 
-/// How many are started, answered and woken in a round.
+/// Journeys that are started, submitted and woken per round.
 const CALLS_PER_ROUND: usize = 5_000;
 
-/// The best of so many rounds counts: anything else on the machine only makes them slower.
+/// The fastest of these rounds counts: other work on the machine only makes a round slower.
 const ROUNDS: usize = 5;
 
-/// How much more they may cost beside many.
+/// The largest allowed ratio of the costs beside many to those beside few.
 const MAX_COST_RATIO: f64 = 1.2;
 
 /// The fastest round of each kind, in seconds.
@@ -69,7 +69,7 @@ pub(super) async fn run(session: &mut Session) -> Result<()> {
     server.end()
 }
 
-/// Parks so many, a third each at a wait, a webhook and a timer.
+/// Starts `count` journeys that wait: a third each in a wait, a webhook and a timer.
 async fn park(server: &Server, count: usize) -> Result<()> {
     let third = count / 3;
     start(server, "asks", "{}", third).await?;
@@ -90,7 +90,7 @@ async fn cost(server: &Server, count: usize) -> Result<CostPerInstance> {
     Ok(best)
 }
 
-/// How long it took, and who they are.
+/// Starts journeys; returns how long it took, and their ids.
 async fn start(
     server: &Server,
     name: &str,

@@ -1,4 +1,4 @@
-//! Clients who send poison, without anybody waiting for them.
+//! Clients that send poison in the background.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use super::connection::{Connection, request};
 use super::poison::{Definition, PoisonVariant};
 use super::steady_load::ask;
 
-/// A client sends its next request when it has its answer, and no sooner than this: what is to be
-/// seen is what one request does, not a flood of them.
+/// A client sends its next request when it has its answer, and no sooner than this: the bench shows
+/// what single requests do, not a flood of them.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a deploy may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Clients at work. Dropping them ends them.
+/// Running clients. Dropping them stops them.
 pub(super) struct Pressure {
     counts: Arc<Counts>,
     _clients: JoinSet<()>,
@@ -35,11 +35,11 @@ struct Counts {
     other: AtomicUsize,
 }
 
-/// What became of a deploy.
+/// The result of a deploy.
 pub(super) enum Deployed {
-    /// It is there, or nothing had to be.
+    /// The definition is deployed, or the variant has none.
     Yes,
-    /// It was refused, with this code.
+    /// The server refused it with this code.
     Refused(String),
     /// The server did not answer.
     Silent,
@@ -108,7 +108,7 @@ impl Pressure {
         Self { counts, _clients: clients }
     }
 
-    /// How it went so far, in words.
+    /// The results so far, in words.
     pub(super) fn words(&self, variant: &PoisonVariant) -> String {
         let read = |count: &AtomicUsize| count.load(Ordering::Relaxed);
         let (good, other) = (read(&self.counts.good), read(&self.counts.other));

@@ -1,4 +1,4 @@
-//! Whether a server says that it is ready, asked again and again.
+//! Probes `/readyz` of a server repeatedly.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::steady_load::ask;
 
 const READYZ_REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// How often it is asked, and how long an answer may take.
+/// The interval between probes, and the time limit of an answer.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Somebody who asks until told to stop.
+/// A prober that runs until it is stopped.
 pub(super) struct ReadinessProber {
     stop: Arc<AtomicBool>,
     asking: JoinHandle<Readiness>,
 }
 
-/// What was answered.
+/// What the probes found.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Readiness {
     pub(super) asked: usize,
@@ -73,7 +73,7 @@ impl Readiness {
     }
 }
 
-/// Whether it is ready within some time.
+/// Whether the server becomes ready within the given time.
 pub(super) async fn is_ready_within(address: SocketAddr, patience: Duration) -> bool {
     let asking = async {
         let mut connection = None;

@@ -1,4 +1,4 @@
-//! The server that is measured.
+//! The server under test.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -20,12 +20,12 @@ use super::sources::Source;
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How the clock of a server goes.
+/// The clock of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClockKind {
-    /// With the time of day.
+    /// The time of day.
     Real,
-    /// By hand.
+    /// Moved by requests only.
     Virtual,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts this binary on an empty database and deploys what is measured.
+    /// Starts this binary on an empty database and deploys the definitions to measure.
     pub(super) async fn start(
         bench_store: &BenchStore,
         clock: ClockKind,
@@ -65,8 +65,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Kills it, as `kill -9` does, and starts another one on the same database. How long that one
-    /// took until it was ready, in milliseconds; nothing when it was not within that time.
+    /// Kills the server, as `kill -9` does, and starts another one on the same database. Returns
+    /// how long it took to become ready, in milliseconds, or `None` if it exceeded the time limit.
     pub(super) async fn restart(&mut self, patience: Duration) -> Result<Option<f64>> {
         self.child.kill()?;
         self.child.wait()?;
@@ -90,7 +90,7 @@ impl Server {
         Ok(())
     }
 
-    /// Kills it and removes what it wrote.
+    /// Kills the server and removes its files.
     pub(super) fn end(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -110,19 +110,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be over already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A process that has been started, and what it says.
+/// A process that has been started, and a channel for its address.
 struct SpawnedServer {
     child: Child,
     heard: oneshot::Receiver<ListeningServer>,
 }
 
-/// What a server says when it listens.
+/// What the log says when the server listens.
 struct ListeningServer {
     address: SocketAddr,
     ready_ms: f64,
@@ -151,15 +151,15 @@ impl SpawnedServer {
         std::thread::spawn(move || {
             let address = lines.by_ref().map_while(Result::ok).find_map(|line| address_of(&line));
             let ready_ms = watch.elapsed().as_secs_f64() * 1_000.0;
-            // Nobody listens any more when patience is at its end.
+            // The receiver is gone if the time limit was exceeded.
             let _ = address.map(|address| say.send(ListeningServer { address, ready_ms }));
-            // What else it says must go somewhere.
+            // Keeps reading the log: a full pipe would block the server.
             lines.map_while(Result::ok).for_each(drop);
         });
         Ok(Self { child, heard })
     }
 
-    /// Waits until it listens. When it ends or takes longer, it is killed.
+    /// Waits until the server listens. If it ends or exceeds the time limit, it is killed.
     async fn hear(mut self, patience: Duration) -> Result<(Child, Option<ListeningServer>)> {
         let heard = tokio::time::timeout(patience, self.heard).await;
         let heard = heard.ok().and_then(Result::ok);

@@ -1,8 +1,8 @@
-//! What is deployed on the servers that are measured.
+//! The definitions that are deployed on the servers under test.
 
 /// A definition as it is sent to a server.
 pub(super) struct Source {
-    /// Its name; BPMN and journeys carry their own.
+    /// The name of the definition. BPMN and journey sources contain it too.
     pub(super) name: &'static str,
     pub(super) media_type: &'static str,
     pub(super) text: &'static str,
@@ -27,8 +27,8 @@ pub(super) const FLOWS: &[Source] = &[
     flow("sleep", "await Task.delay('P1D')"),
 ];
 
-/// `ends` ends at once, `naps` after a second. While it sleeps it offers a task that nobody does:
-/// whoever waits for it waits until it ends.
+/// `ends` ends at once, `naps` after a second. `naps` also offers a task that no worker claims, so
+/// that it is not idle while it sleeps, and a caller that waits is answered at its end.
 pub(super) const GOOD_DEFINITIONS: &[Source] = &[
     flow("ends", "return 1"),
     flow("naps", "await Task.race([Task.run('nobody', {}), Task.delay(1)])"),

@@ -1,11 +1,12 @@
-//! Callers who ask at a steady rate, whatever is answered, and who do not wait for ever.
+//! Callers that send at a steady rate, independent of the answers, with a time limit.
 //!
 //! ```text
 //!   request k is due at k / rate ─► the next free connection ─► answered, refused or lost
 //! ```
 //!
-//! Unlike [`super::caller`] this goes on when a server refuses, closes connections or is silent:
-//! that is what is to be seen. A request that finds no free connection counts from when it was due.
+//! Unlike [`super::caller`] it continues when a server rejects requests, closes connections or does
+//! not answer: this is what it measures. A request that finds no free connection counts from when
+//! it was due.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,30 +22,30 @@ use super::super::sample::Sample;
 use super::super::starters::pause;
 use super::connection::Connection;
 
-/// How long after its end a run waits for answers; what has none by then is lost.
+/// How long a run waits for answers after its end; requests without an answer by then are lost.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is asked, and how often.
+/// The request, and how often it is sent.
 #[derive(Clone)]
 pub(super) struct SteadyLoad {
     pub(super) address: SocketAddr,
     pub(super) request: Arc<[u8]>,
     pub(super) connections: usize,
     pub(super) per_second: f64,
-    /// How long an answer takes by its nature.
+    /// How long a request takes without any delay, such as the sleep of its flow.
     pub(super) lasts: Duration,
-    /// What the answer says when all is well.
+    /// The status that is expected.
     pub(super) status: u16,
 }
 
-/// What callers have seen.
+/// The answers that callers got.
 #[derive(Default)]
 pub(super) struct Observations {
     seconds: f64,
     in_time: usize,
     pub(super) refused: usize,
     pub(super) lost: usize,
-    /// How late answers were, in milliseconds; what was lost is at least so late.
+    /// How late answers were, in milliseconds; lost requests count with the time they have waited.
     pub(super) late: Sample,
 }
 
@@ -54,7 +55,7 @@ impl Observations {
         count(self.in_time) / self.seconds
     }
 
-    /// Adds what another caller has seen at the same time.
+    /// Adds the observations of another caller of the same run.
     fn add(&mut self, other: &Self) {
         self.in_time += other.in_time;
         self.refused += other.refused;
@@ -64,7 +65,7 @@ impl Observations {
 }
 
 impl SteadyLoad {
-    /// Asks for some time.
+    /// Sends requests for a given time.
     pub(super) async fn call_for(&self, time: Duration) -> Observations {
         let watch = Arc::new(Stopwatch::start());
         let next = Arc::new(AtomicU64::new(0));
@@ -123,7 +124,7 @@ impl SteadyLoad {
     }
 }
 
-/// Asks on a connection, which is opened if there is none; the status of the answer.
+/// Sends a request on a connection, which is opened if there is none; returns the status.
 pub(super) async fn ask(
     connection: &mut Option<Connection>,
     address: SocketAddr,

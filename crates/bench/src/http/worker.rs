@@ -17,7 +17,7 @@ use super::connection::{Connection, json_request};
 /// How many tasks a claim takes.
 const BATCH_SIZE: usize = 200;
 
-/// Workers that go on until they are told to stop.
+/// Workers that run until they are stopped.
 pub(super) struct Workers {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -40,10 +40,10 @@ struct Task<'a> {
 }
 
 impl Workers {
-    /// Begins to work; each task that is done gives back a place.
+    /// Starts the workers; each completed task gives back a permit.
     ///
-    /// They have a thread of their own, as workers are processes of their own: among the tasks of
-    /// a thousand callers each of their steps would wait for those.
+    /// Workers get a thread of their own, as real workers are processes of their own: among the
+    /// tasks of a thousand callers on one runtime, each of their steps would have to wait.
     pub(super) fn begin(
         address: SocketAddr,
         count: usize,
@@ -66,7 +66,7 @@ impl Workers {
         Ok(Self { stop, done, thread })
     }
 
-    /// How many tasks were done so far.
+    /// How many tasks have been completed so far.
     pub(super) fn done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
     }
@@ -101,7 +101,7 @@ impl Worker {
     }
 }
 
-/// Claims once and reports on what came; how many that were.
+/// Claims once and completes what it got; returns the number of tasks.
 async fn work(connection: &mut Connection, number: usize) -> Result<usize> {
     let claim = format!(
         "{{\"worker\":\"w{number}\",\"types\":[\"noop\"],\"max\":{BATCH_SIZE},\"waitMs\":500}}"

@@ -1,4 +1,4 @@
-//! Flow scripts with workers in process that do nothing: what the language and the kernel cost.
+//! Flow scripts with in-process workers that do nothing: the cost of the language and the kernel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ const NAME: &str = "flow";
 const CALLERS: usize = 256;
 const WORKERS: usize = 4;
 
-/// Nobody waits longer than this for a workflow of the bench.
+/// The time limit of one workflow.
 const RUN_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SCRIPTS: &str = r#"
@@ -84,7 +84,7 @@ async fn rig(session: &Session) -> Result<KernelRig> {
     Ok(rig)
 }
 
-/// How much of an instance is stored while it waits.
+/// The size of the stored state while an instance waits.
 async fn state_sizes(session: &mut Session) -> Result<()> {
     session.progress.step("sizes of states", 0);
     let rig = rig(session).await?;
@@ -156,7 +156,7 @@ async fn fan_out(session: &mut Session) -> Result<()> {
     rig.end().await
 }
 
-/// A million rounds without a wait: cheap, and in several turns.
+/// A loop of a million rounds without a wait: it must be cheap, and take several turns.
 async fn long_loop(session: &mut Session) -> Result<()> {
     session.progress.step("a loop of 1,000,000 rounds", 0);
     let rig = rig(session).await?;
@@ -175,7 +175,7 @@ async fn long_loop(session: &mut Session) -> Result<()> {
     rig.end().await
 }
 
-/// Ten thousand delays of one second, as good as together.
+/// Ten thousand delays of one second, started nearly together.
 async fn delays(session: &mut Session) -> Result<()> {
     let count = session.common.scaled(10_000);
     let random = session.random().await?;
@@ -197,7 +197,7 @@ async fn delays(session: &mut Session) -> Result<()> {
     }
     set.join_all().await.into_iter().collect::<Result<()>>()?;
     rig.wait_until_fired(u64::try_from(count)?).await?;
-    // The answers of the last commits are on their way.
+    // Gives the answers of the last commits time to arrive.
     pause(Duration::from_millis(50)).await;
     let observations = rig.store.take_observations();
     let limit = 2.0 * report::count(count) / random * 1_000.0;

@@ -1,4 +1,4 @@
-//! How everything about timers grows, from ten thousand to ten million of them.
+//! How the cost of timers grows, from ten thousand to ten million of them.
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,7 @@ const NAME: &str = "growth";
 const MIB: f64 = 1_048_576.0;
 const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// Peek and claim at one size, in microseconds.
+/// The time to peek and to claim at one size, in microseconds.
 type QueryTimes = (f64, f64);
 
 pub(crate) async fn growth(session: &mut Session) -> Result<()> {

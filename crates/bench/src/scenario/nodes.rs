@@ -1,5 +1,5 @@
-//! Two nodes on one PostgreSQL database: what they carry together, how soon one hears of the
-//! other's work, and what a node does that has nothing to do.
+//! Two nodes on one PostgreSQL database: their throughput together, how soon one learns of the
+//! other's work, and the statements of an idle node.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn measure_throughput(session: &mut Session, database: &BenchDatabase) -> 
     for nodes in [1, 2] {
         session.progress.step(format!("{nodes} nodes"), 0);
         drop(database.connect_empty().await?);
-        // The first one makes the tables.
+        // Starting and stopping a first node creates the tables.
         KernelRig::join(database).await?.end().await?;
         let seconds = session.common.seconds.to_string();
         let args = ["load", "--db", &database.url, "--seconds", &seconds];
@@ -79,7 +79,7 @@ async fn measure_wake_up(session: &mut Session, database: &BenchDatabase) -> Res
             let reply = kernel.call(Command::Claim(claim)).await;
             (reply, Stopwatch::start())
         });
-        // Until the claim waits.
+        // Gives the claim time to start waiting.
         pause(Duration::from_millis(30)).await;
         let command = Command::Start(start("small-task"));
         caller.kernel.call(command).await.context("a start was refused")?;
@@ -109,7 +109,7 @@ async fn complete(rig: &KernelRig, task: &ClaimedTask) -> Result<()> {
     Ok(())
 }
 
-/// Statements of a node that has nothing to do.
+/// Statements of an idle node.
 async fn at_rest(session: &mut Session, database: &BenchDatabase) -> Result<()> {
     let seconds = session.common.seconds * 6;
     session.progress.step(format!("resting for {seconds} s"), 0);

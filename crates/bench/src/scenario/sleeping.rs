@@ -67,7 +67,7 @@ fn measure_restart(session: &mut Session, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Starts a process that arms sleepers, rests, and then goes on arming until it is killed.
+/// Starts a process that arms sleepers, pauses, and then continues to arm until it is killed.
 pub(super) fn sleep(
     file: &Path,
     counts: &[usize],
@@ -82,7 +82,7 @@ pub(super) fn sleep(
     ChildProcess::start(args.into_iter().chain(["--rest-seconds", &rest]))
 }
 
-/// What a process that was started after a kill has said.
+/// Messages of a process that was started after a kill.
 pub(super) struct WakeReport {
     pub(super) ready_ms: f64,
     pub(super) first_ms: f64,
@@ -92,7 +92,7 @@ pub(super) struct WakeReport {
     pub(super) claim_us: f64,
 }
 
-/// Opens a file after a kill and lets its storm fall due.
+/// Opens a file after a kill and lets its storm of timers fall due.
 pub(super) fn wake(file: &Path, storm: usize) -> Result<WakeReport> {
     let (file, storm) = (file.display().to_string(), storm.to_string());
     let mut child = ChildProcess::start(["wake", "--file", &file, "--storm", &storm])?;

@@ -1,4 +1,4 @@
-//! A state of one mebibyte, rewritten in each of a thousand turns: what reaches the disk?
+//! A state of one mebibyte, rewritten in each of a thousand turns: how much is written to the disk.
 
 use anyhow::{Context, Result};
 use meantime_kernel::clock::Stopwatch;

@@ -1,7 +1,7 @@
-//! What a one-task instance costs, counted: rows, B-trees, bytes of log, commits, syncs.
+//! The counted cost of a one-task instance: rows, B-trees, bytes of log, commits, syncs.
 //!
-//! Groups of exactly 64 share each commit. The same write set without an engine, J, is beside it:
-//! SQLite logs whole pages, so the size of the state is most of what is logged.
+//! Each commit contains exactly 64 instances. J, the same writes without an engine, is reported
+//! beside it. SQLite logs whole pages, so the size of the state decides most of the log volume.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const GROUP_COUNT: usize = 500;
 /// A frame of the log: a page and its header.
 const WAL_FRAME_BYTES: u64 = 4_096 + 24;
 
-/// What a group of instances has cost, per instance.
+/// The cost of a group of instances, per instance.
 struct CostPerInstance {
     rows: f64,
     commits: f64,
@@ -82,10 +82,10 @@ async fn cost(definition: &str, path: &Path, groups: usize) -> Result<CostPerIns
     })
 }
 
-/// The B-trees that each commit has touched, with the pages of each.
+/// The B-trees that each commit has changed, with the number of pages of each.
 type TouchedTables = Vec<(&'static str, Vec<(String, usize)>)>;
 
-/// One group from start to end, in three commits; says what each has touched, if asked.
+/// One group from start to end, in three commits; on request returns what each has changed.
 async fn run(
     definition: &str,
     machine: &mut ManualDriver,

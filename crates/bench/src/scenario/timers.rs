@@ -1,7 +1,7 @@
-//! Arms a million sleepers, then lets some of them fall due in every way that hurts.
+//! Arms a million sleepers, then lets some of them fall due in different patterns.
 //!
-//! The sleepers are due at random, so the instances that a storm resumes are scattered over the
-//! whole file. The clock is set to just before each storm and then runs at the usual speed.
+//! The due times are random, so the instances that a storm resumes are scattered over the whole
+//! file. Before each storm the clock is set to just before it, and then runs at normal speed.
 
 use std::time::Duration;
 
@@ -26,13 +26,13 @@ const MIB: f64 = 1_048_576.0;
 /// How long before a storm the clock is set.
 const STORM_LEAD_MS: i64 = 200;
 
-/// As many callers as B has transitions in a batch.
+/// The same number of callers as B has transitions in a batch.
 const CALLERS: usize = 1_000;
 
-/// New instances while a storm is drained.
+/// Callers that start new instances during a storm.
 const CONCURRENT_STARTERS: usize = 8;
 
-/// How many timers take part in what, each an hour after the one before.
+/// The number of timers in each storm; the storms are an hour apart.
 struct Storms {
     /// Due within one second.
     second: usize,
@@ -40,7 +40,7 @@ struct Storms {
     instant: usize,
     /// Due at 1,000 a second.
     steady: usize,
-    /// Long overdue when the clock gets there.
+    /// Overdue for a long time when the clock reaches them.
     overdue: usize,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn timers(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// When each sleeper is due, in no order.
+/// The due times of the sleepers, in random order.
 fn due_instants(storms: &Storms, sleepers: usize, at: impl Fn(i64) -> Timestamp) -> Vec<Timestamp> {
     let spread = |from: Timestamp, count: usize, span_ms: i64| {
         let count = i64::try_from(count).unwrap_or(i64::MAX).max(1);
@@ -114,7 +114,7 @@ async fn storm_within_a_second(
     let seconds = watch.elapsed().as_secs_f64();
     let starts = beside.end().await?;
     let name = format!("{count} due in one second, drained");
-    // Of their time at B: what takes twice as long has a ratio of 2.
+    // The ratio to the time that B takes for as many transitions: 2 means twice as long.
     let figure = Figure::new(NAME, name, seconds, "s");
     session.add_for_sqlite(figure.of("n/B", report::count(count) / random).at_most(2.0));
     let p99 = starts.latency.percentile(99.0);
@@ -183,7 +183,7 @@ async fn overdue(
     Ok(())
 }
 
-/// Sets the clock to just before an instant and waits for it.
+/// Sets the clock to just before an instant and waits until it is reached.
 async fn begin_storm(rig: &KernelRig, at: Timestamp) {
     rig.store.take_observations();
     rig.set_clock(at.saturating_add_millis(-STORM_LEAD_MS));

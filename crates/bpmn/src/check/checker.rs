@@ -1,4 +1,4 @@
-//! One walk over a process, and how it reports.
+//! The walk over a process that runs all checks.
 
 use crate::model::{Node, Process};
 use crate::problem::{Code, Problems};

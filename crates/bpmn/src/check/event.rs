@@ -1,4 +1,5 @@
-//! Links, boundary events and cancellations that fit together.
+//! Checks that links have both ends, and that boundary events and cancellations are attached where
+//! they may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Sequence flows stay in their scope and touch only what tokens may pass.
+//! Checks that sequence flows stay in their scope and connect only nodes that tokens can pass.
 
 use super::checker::ProcessChecker;
 use crate::model::{EventTrigger, Node, NodeKind, ThrownEvent};

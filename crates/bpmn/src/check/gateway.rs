@@ -1,4 +1,4 @@
-//! Gateways whose flows make sense.
+//! Checks the flows of gateways.
 
 use super::checker::ProcessChecker;
 use crate::model::{EventTrigger, Gateway, Node, NodeKind, SequenceFlow, Task};
@@ -17,7 +17,7 @@ impl ProcessChecker<'_> {
                 Gateway::EventBased => self.check_event_based(node),
                 Gateway::Complex { activation: None } if node.incoming.len() > 1 => {
                     let what = "a complex gateway that joins needs an activationCondition";
-                    let help = "write when it goes on, such as = activationCount >= 2";
+                    let help = "write when it continues, such as = activationCount >= 2";
                     self.error_with_help(Code::Gateway, node, what, help);
                 }
                 Gateway::Inclusive | Gateway::Complex { .. } => {}
@@ -29,7 +29,7 @@ impl ProcessChecker<'_> {
         node.outgoing.iter().map(|at| self.process.flow(*at)).collect()
     }
 
-    /// A flow without a condition is always taken, which hides those after it.
+    /// A flow without a condition is always taken, so the flows after it never are.
     fn check_exclusive(&mut self, node: &Node) {
         if node.outgoing.len() < 2 {
             return;

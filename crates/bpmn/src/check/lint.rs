@@ -5,7 +5,7 @@ use meantime_core::{Diagnostic, Timestamp};
 use crate::model::{EventTrigger, Process, TimerKind};
 use crate::problem::{Code, Problems};
 
-/// Looks at every literal time of a process.
+/// Checks every literal time of a process.
 pub(crate) fn lint(process: &Process, now: Timestamp) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     for node in &process.nodes {

@@ -1,4 +1,4 @@
-//! What a process must keep beyond its syntax, so that every token can move.
+//! The rules beyond the syntax that a process must satisfy so that every token can move.
 
 mod checker;
 mod compensation;

@@ -1,4 +1,4 @@
-//! Every body can start, and starts in one way.
+//! Checks that every body can start, and in one way only.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ impl ProcessChecker<'_> {
         }
     }
 
-    /// Beside start events, what nothing leads to never runs.
+    /// Warns of nodes without an incoming flow in a body with start events: they never run.
     fn warn_unreachable(&mut self, body: &ScopeBody) {
         if body.starts.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What other engines write in scripts, translated to the flow language.
+//! Translates the script API of other engines to the flow language.
 //!
 //! `execution.getVariable('x')` is the variable `x`, `execution.setVariable('x', …)` assigns it,
 //! and `var` declares nothing: names that are not declared with `let` or `const` are variables of
@@ -30,12 +30,12 @@ pub(super) fn translate(text: &str) -> String {
     out
 }
 
-/// Writes what a word stands for; gives what is left to read.
+/// Writes the translation of a word and returns the rest of the text.
 fn word<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
     let is_property = out.ends_with('.');
     match word {
         "var" if !is_property => {
-            // The counter of a loop is its own.
+            // The variable of a `for` loop stays local to the loop.
             out.push_str(if out.trim_end().ends_with('(') { "let" } else { "   " });
             after
         }
@@ -50,7 +50,7 @@ fn word<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
     }
 }
 
-/// A call on the execution, of which the variable's name is a literal.
+/// A call on `execution` whose variable name is a literal.
 fn call<'a>(after: &'a str, out: &mut String) -> Option<&'a str> {
     let (method, arguments) = after.strip_prefix('.')?.split_once('(')?;
     let arguments = arguments.trim_start();

@@ -1,4 +1,4 @@
-//! Words of other engines inside `${…}`, translated to the flow language.
+//! Translates the operators of other engines inside `${…}` to the flow language.
 //!
 //! `and or not eq ne lt gt le ge empty div mod` stand for operators, and
 //! `execution.getVariable('x')` for the variable itself. Texts in quotes stay as they are.
@@ -36,9 +36,10 @@ fn plain<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
     after
 }
 
-/// Writes what a word stands for; gives what is left to read.
+/// Writes the translation of a word and returns the rest of the text.
 fn translate_word<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
-    // `eq: 1` is a key, and a word that is called is a function.
+    // Every word of this list that does not follow a dot is an operator, also in front of
+    // parentheses: `not(x)`.
     let operator = match word {
         "and" => "&&",
         "or" => "||",
@@ -59,7 +60,7 @@ fn translate_word<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
     after
 }
 
-/// `empty x` holds for null, for an empty text, list or object.
+/// `empty x` is true for null and for an empty text, list or object.
 fn translate_empty<'a>(after: &'a str, out: &mut String) -> &'a str {
     let blank = after.len() - after.trim_start().len();
     let operand_length = operand_length(&after[blank..]);

@@ -1,11 +1,11 @@
-//! What an expression is once it was read.
+//! The parsed form of an expression.
 
 use std::fmt;
 use std::sync::Arc;
 
 use meantime_core::Json;
 
-/// Something that has a value.
+/// An expression of a model.
 #[derive(Debug, Clone)]
 pub(crate) enum Expression {
     Literal(Json),
@@ -14,11 +14,11 @@ pub(crate) enum Expression {
     /// The business key of the instance.
     BusinessKey,
     Feel(Arc<meantime_feel::Program>),
-    /// The flow language, with the text it was written as.
+    /// Code in the flow language, with its source text.
     Flow(Arc<meantime_script::Embedded>, Arc<str>),
-    /// `DataWeave`, with the text it was written as.
+    /// `DataWeave` code, with its source text.
     DataWeave(Arc<meantime_dataweave::Script>, Arc<str>),
-    /// Parts that are put together to one text.
+    /// Parts that are concatenated to one text.
     Concatenated(Vec<Expression>),
     List(Vec<Expression>),
     Map(Vec<(String, Expression)>),
@@ -45,7 +45,7 @@ impl Expression {
         Self::BusinessKey
     }
 
-    /// The variable that it reads, if it is nothing but that or a part of it.
+    /// The variable that it reads, if it only reads a variable or a property of one.
     pub(crate) fn read_variable(&self) -> Option<&str> {
         let text = match self {
             Self::Variable(name) => return Some(name),
@@ -59,7 +59,7 @@ impl Expression {
         (begins && text.trim().split('.').all(is_word)).then_some(name)
     }
 
-    /// The text of a literal: without its quotes, as it was written.
+    /// The content of a literal, without its quotes.
     pub(crate) fn literal(&self) -> Option<String> {
         match self {
             Self::Literal(json) if json.as_str().starts_with('"') => json.read().ok(),
@@ -68,7 +68,7 @@ impl Expression {
     }
 }
 
-/// As it was written, more or less: for messages.
+/// Close to the source text; for messages.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,10 +1,10 @@
 //! The languages that expressions and scripts may name.
 
-/// A language that runs here.
+/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Feel,
-    /// The flow language: JavaScript as far as it goes.
+    /// The flow language, a subset of JavaScript.
     Flow,
     DataWeave,
 }
@@ -22,7 +22,7 @@ impl Language {
             | "text/javascript"
             | "application/javascript" => Some(Self::Flow),
             "dataweave" | "dw" | "application/dw" => Some(Self::DataWeave),
-            // The standard names FEEL by its address.
+            // The standard names FEEL by a URL.
             other if other.starts_with("http") && other.contains("feel") => Some(Self::Feel),
             other if other.contains("dmn") && other.contains("feel") => Some(Self::Feel),
             _ => None,

@@ -1,7 +1,8 @@
-//! Expressions and scripts of a model, in whichever language they are written.
+//! Expressions and scripts of a model, in every supported language.
 //!
-//! Text that begins with `=` is FEEL; `${…}` and `#{…}` are the flow language on the variables;
-//! everything else is itself. Values cross every border as JSON: instants and durations are texts.
+//! A text that begins with `=` is FEEL; `${…}` and `#{…}` contain the flow language, with the
+//! variables of the process; every other text is a literal. Values are exchanged as JSON: instants
+//! and durations are texts.
 
 mod execution;
 mod juel;

@@ -1,4 +1,4 @@
-//! From text to an expression.
+//! Parses a text to an expression.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::juel::translate;
 use super::template::{TemplatePart, template_parts};
 use super::{Expression, Language};
 
-/// The input whose fields `DataWeave` sees as names.
+/// The input whose fields `DataWeave` code sees as names.
 const DATAWEAVE_INPUT: &str = "context";
 
-/// Why a text is no expression.
+/// Why a text cannot be parsed as an expression.
 #[derive(Debug, Clone)]
 pub(crate) struct InvalidExpression {
     pub(crate) message: String,
@@ -21,7 +21,8 @@ pub(crate) struct InvalidExpression {
 }
 
 impl Expression {
-    /// Reads text that may be an expression. A named language holds for all of it.
+    /// Parses a text that may be an expression. If a language is named, the whole text is code in
+    /// it.
     pub(crate) fn read(text: &str, language: Option<&str>) -> Result<Self, InvalidExpression> {
         let text = text.trim();
         if let Some(feel) = text.strip_prefix('=') {
@@ -42,7 +43,7 @@ impl Expression {
         }
     }
 
-    /// Reads text that is certainly code.
+    /// Parses a text that is code.
     pub(crate) fn script(text: &str, language: Language) -> Result<Self, InvalidExpression> {
         match language {
             Language::Feel => {
@@ -60,7 +61,7 @@ impl Expression {
         }
     }
 
-    /// `${a}` is the value itself; anything more is a text.
+    /// `${a}` alone is the value of `a`; with anything around it, the result is a text.
     fn from_parts(parts: &[TemplatePart<'_>]) -> Result<Self, InvalidExpression> {
         let read = |part: &TemplatePart<'_>| match part {
             TemplatePart::Text(text) => Ok(Self::Literal(Json::text(text))),
@@ -76,7 +77,7 @@ impl Expression {
         }
     }
 
-    /// Names that the script does not declare are variables.
+    /// Names that the script does not declare are variables of the process.
     fn dataweave(text: &str) -> Result<Self, InvalidExpression> {
         let compilation = Script::compile(text, &[DATAWEAVE_INPUT]);
         match compilation.script {
@@ -102,7 +103,7 @@ fn first_error(found: Vec<Diagnostic>) -> InvalidExpression {
     InvalidExpression { message, help: first.and_then(|it| it.help) }
 }
 
-/// Names that modelers write by default and that select no language.
+/// Names that modelers write by default and that choose no language.
 fn is_default(name: &str) -> bool {
     name.contains("XPath") || name.contains("xpath")
 }

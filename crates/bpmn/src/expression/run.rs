@@ -1,4 +1,4 @@
-//! From an expression to its value.
+//! Evaluates expressions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,16 +25,16 @@ pub(crate) trait VariableScope {
     fn key(&self) -> Option<&str>;
 }
 
-/// What an expression may know and use besides variables.
+/// What an expression may read and use besides variables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Environment<'a> {
-    /// The turn's instant; none at deploy.
+    /// The time of the turn; none at deployment.
     pub(crate) now: Option<Timestamp>,
-    /// Operations it may use.
+    /// Operations that it may use.
     pub(crate) ops: u64,
-    /// Random numbers are made from it: another one for each evaluation.
+    /// The seed of random numbers; every evaluation has its own.
     pub(crate) seed: u64,
-    /// What is configured.
+    /// The configured limits.
     pub(crate) limits: &'a Limits,
 }
 
@@ -46,33 +46,33 @@ pub(crate) struct ScriptResult {
     pub(crate) assigned: Vec<(String, Json)>,
 }
 
-/// Bytes of all parts that one value is combined from.
+/// The total size of all parts that one value is composed of, in bytes.
 const MAX_COMBINED_BYTES: usize = 16 << 20;
 
-/// Operations of one expression. Scripts have those that their instance has left.
+/// Operations of one expression. A script may use all operations that its instance has left.
 const MAX_OPS: u64 = 1_000_000;
 
-/// The result of an evaluation, and what it used.
+/// The result of an evaluation and its cost.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     pub(crate) value: Result<Json, Failure>,
     /// Operations used.
     pub(crate) ops: u64,
-    /// Why it is null, if it is and that is known.
+    /// Why the value is null, if it is and the reason is known.
     pub(crate) reason: Option<String>,
 }
 
-/// What an evaluation has used so far, and why its value is null.
+/// The cost of an evaluation so far, and why its value is null.
 #[derive(Default)]
 struct EvaluationUsage {
     ops: u64,
-    /// Bytes of the values that parts of a text, list or object gave.
+    /// Bytes of the values of all parts of a text, list or object.
     bytes: usize,
     reason: Option<String>,
 }
 
 impl Expression {
-    /// The value, and what it took.
+    /// The value and its cost.
     pub(crate) fn evaluate(
         &self,
         scope: &dyn VariableScope,
@@ -113,7 +113,7 @@ impl Expression {
             return Err(Failure::new("expression_too_long", "the expressions take too long"));
         }
         let value = self.uncounted_value(scope, environment, notes)?;
-        // Parts that are put together each have a value of their own.
+        // Counted for every part: the parts of a list or object exist at the same time.
         notes.bytes = notes.bytes.saturating_add(value.size());
         if notes.bytes > MAX_COMBINED_BYTES {
             let text = "the parts of a value need too much memory";
@@ -173,9 +173,9 @@ fn run_feel(
     environment: &Environment<'_>,
     notes: &mut EvaluationUsage,
 ) -> Result<Json, Failure> {
-    // A variable is read once, however often the expression names it.
+    // A variable is parsed once, however often the expression names it.
     let read: RefCell<BTreeMap<String, Option<Value>>> = RefCell::default();
-    // A variable that is there and cannot be read is no missing one.
+    // A variable that exists but cannot be parsed is a failure, not a missing variable.
     let unread: RefCell<Option<Failure>> = RefCell::default();
     let names = |name: &str| {
         let parsed = || {

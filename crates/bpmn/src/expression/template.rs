@@ -7,7 +7,7 @@ pub(super) enum TemplatePart<'a> {
     Code(&'a str),
 }
 
-/// The parts of a text; none when there is no expression in it.
+/// The parts of a text; none if it contains no expression.
 pub(super) fn template_parts(text: &str) -> Option<Result<Vec<TemplatePart<'_>>, &'static str>> {
     let mut found = Vec::new();
     let (mut rest, mut any) = (text, false);
@@ -27,7 +27,7 @@ pub(super) fn template_parts(text: &str) -> Option<Result<Vec<TemplatePart<'_>>,
     any.then_some(Ok(found))
 }
 
-/// The brace that closes, past braces and quotes inside.
+/// The closing brace; braces and quotes inside the code are skipped.
 fn closing_brace(code: &str) -> Option<usize> {
     let (mut open, mut quote, mut escaped) = (0usize, None, false);
     for (at, c) in code.char_indices() {

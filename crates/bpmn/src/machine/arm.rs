@@ -1,4 +1,4 @@
-//! Arming events: everything is evaluated before anything is armed (B1).
+//! Arms events: all expressions are evaluated before anything is armed (B1).
 
 use meantime_core::{Channel, Effect, Failure, Timestamp};
 
@@ -8,7 +8,7 @@ use super::turn::Machine;
 use crate::incident_code::IncidentCode;
 use crate::model::{EventTrigger, MessageSubscription, NodeKind, NodeRef, Task};
 
-/// A wait whose expressions are evaluated and that is still to be armed.
+/// A wait whose expressions are evaluated and that is not armed yet.
 enum PlannedWait {
     Timer { due_at: Timestamp, series: Option<TimerCycle> },
     Message { name: String, correlation: String },
@@ -50,7 +50,8 @@ impl Machine<'_> {
                 Some(PlannedWait::Signal { name: self.evaluate_name(name, id, "the signal")? })
             }
             Some(EventTrigger::Conditional(_)) => Some(PlannedWait::Condition),
-            // These find their catcher when they are thrown.
+            // Errors, escalations, cancellations and compensation need no wait: the throw searches
+            // its catcher.
             Some(
                 EventTrigger::Error { .. }
                 | EventTrigger::Escalation { .. }
@@ -62,7 +63,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Name and correlation key are fixed here, once.
+    /// Evaluates name and correlation key once; they do not change while the wait is armed.
     fn plan_message(
         &mut self,
         id: ElementInstanceId,
@@ -110,7 +111,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The place of an event that is armed for an element: itself, on its border, or inside.
+    /// The path of an event that is armed for an element: the element's own event, one on its
+    /// boundary, or one inside it.
     pub(super) fn event_element_path(&self, id: ElementInstanceId, on: NodeRef) -> String {
         let event = self.process.node(on);
         let own = self.element(id).and_then(|it| it.node) == Some(on);
@@ -118,7 +120,7 @@ impl Machine<'_> {
             return self.element_path(id);
         }
         match &event.kind {
-            // The start of an event sub-process lies in it, and that in the scope.
+            // The start event is inside the event sub-process, which is inside the scope.
             NodeKind::Start(_) => {
                 let sub = event.parent.map_or("", |at| &*self.process.node(at).id);
                 match self.node_of(id) {

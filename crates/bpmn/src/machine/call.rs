@@ -14,7 +14,8 @@ use crate::model::{Call, InputPropagation, Node, NodeKind};
 impl Machine<'_> {
     pub(super) fn begin_call(&mut self, id: ElementInstanceId, call: &Call) -> Result<(), Failure> {
         if self.element(id).is_some_and(super::state::ElementInstance::has_child) {
-            // It was parked for something that its child raised; the child is still there.
+            // A retry after an error that the child raised and no event caught: the child still
+            // exists, so no second one is started.
             return Ok(());
         }
         let definition = self.evaluate_name(&call.definition, id, "the called definition")?;
@@ -40,7 +41,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Everything visible, or only what input mappings made; with `camunda:in`, that too.
+    /// All visible variables, or only those of input mappings; plus those of `camunda:in`.
     fn call_input(&mut self, id: ElementInstanceId, call: &Call) -> Result<Json, Failure> {
         let mapped = self.node_of(id).is_some_and(|node| !node.mapping.inputs.is_empty());
         let all = match call.all_in {
@@ -65,7 +66,8 @@ impl Machine<'_> {
     /// The child has ended.
     pub(super) fn child_done(&mut self, id: ElementInstanceId, outcome: &ChildOutcome) -> Verdict {
         if self.element(id).is_some_and(super::state::ElementInstance::is_ending) {
-            // It was told to end, and what it says no longer counts.
+            // The element is being ended and its child was cancelled, so the child's result is not
+            // used.
             self.try_finish_ending(id);
             return Verdict::taken();
         }
@@ -104,7 +106,7 @@ impl Machine<'_> {
         Verdict::taken()
     }
 
-    /// Everything the child ended with, or what `camunda:out` takes from it.
+    /// All variables of the child's result, or those that `camunda:out` names.
     fn call_output(&mut self, id: ElementInstanceId, output: &Json) -> Result<Json, Failure> {
         let Some(Node { kind: NodeKind::Call(call), .. }) = self.node_of(id) else {
             return Ok(output.clone());

@@ -1,6 +1,6 @@
-//! Saved states hold the ids of the source, never positions in compiled code.
+//! Saved states contain the ids of the source, never positions in compiled code.
 //!
-//! [`NodeRef`] and [`FlowRef`] are written as ids and found again by id, so a newer release may
+//! [`NodeRef`] and [`FlowRef`] are written as ids and looked up by id, so a newer release may
 //! compile the same source differently.
 
 use meantime_core::{Fault, State};
@@ -14,7 +14,7 @@ use crate::model::{FlowRef, NodeRef, Process};
 /// The format of a saved state.
 const FORMAT: u16 = 1;
 
-/// Knows the ids of a process.
+/// Maps the nodes and flows of a process to their ids and back.
 pub(crate) trait ProcessIds {
     fn process(&self) -> &Process;
 }
@@ -31,7 +31,7 @@ pub(crate) fn save(process: &Process, instance: &ProcessState) -> Result<State, 
     Ok(State::new(FORMAT, bytes))
 }
 
-/// Loads what [`save`] made.
+/// Loads a state that [`save`] wrote.
 pub(crate) fn load(process: &Process, state: &State) -> Result<ProcessState, Fault> {
     if state.format != FORMAT {
         let text = format!("format {} is not known to this release", state.format);

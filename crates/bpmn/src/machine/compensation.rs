@@ -1,4 +1,4 @@
-//! Compensation: handlers of what was completed, last completed first, each once.
+//! Compensation: runs the handlers of completed activities, last completed first, each once.
 
 use meantime_core::Json;
 
@@ -11,7 +11,7 @@ use super::turn::Machine;
 use crate::model::{EventTrigger, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// Notes a completed activity that can be compensated, in the scope around it.
+    /// Records a completed activity that can be compensated in the enclosing scope.
     pub(super) fn record_compensable(&mut self, id: ElementInstanceId, at: NodeRef, node: &Node) {
         if !node.is_activity() || node.is_event_sub_process() {
             return;
@@ -28,7 +28,7 @@ impl Machine<'_> {
         let around = self.element(parent).map(private_variables).unwrap_or_default();
         let Some(scope) = self.element_mut(parent) else { return };
         if is_whole {
-            // Each iteration and round was noted by itself.
+            // Each iteration of a repeated activity was recorded separately.
             scope.done.extend(inner);
         } else if node.handler.is_some() {
             scope.done.push(CompletedActivity { node: at, variables: around, inner: Vec::new() });
@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A thrown compensation: of one activity, or of everything done in its scope.
+    /// A thrown compensation: of one activity, or of all completed activities in its scope.
     pub(super) fn compensate(&mut self, id: ElementInstanceId, activity: Option<NodeRef>) {
         let mut rest = Vec::new();
         for scope in self.compensated_scopes(id) {
@@ -56,7 +56,7 @@ impl Machine<'_> {
         self.compensate_next(id);
     }
 
-    /// The scope around the event; for an event sub-process also the one that it belongs to.
+    /// The scope of the event; for an event sub-process also the scope that contains it.
     fn compensated_scopes(&self, id: ElementInstanceId) -> Vec<ElementInstanceId> {
         let mut scopes = Vec::new();
         let mut at = self.parent_of(id);
@@ -69,7 +69,7 @@ impl Machine<'_> {
         scopes
     }
 
-    /// Runs the next handler, or is done.
+    /// Runs the next handler; after the last one, completes.
     pub(super) fn compensate_next(&mut self, id: ElementInstanceId) {
         let Some(ElementRole::Compensating(work) | ElementRole::CompensationScope(work)) =
             self.element_mut(id).map(|it| &mut it.role)
@@ -112,7 +112,8 @@ impl Machine<'_> {
         self.state.steps.push_back(QueuedStep::Run(element));
     }
 
-    /// A completed sub-process without a handler of its own: its inside, with its variables.
+    /// A completed sub-process without a handler: compensates the activities inside it, with the
+    /// variables it had.
     fn compensate_inside(&mut self, id: ElementInstanceId, done: CompletedActivity) {
         let memory = self.create(None, Some(id));
         let work = CompensationProgress { rest: done.inner, cancels: false };
@@ -123,7 +124,7 @@ impl Machine<'_> {
         self.compensate_next(memory);
     }
 
-    /// A transaction is cancelled: everything done in it is compensated first.
+    /// A transaction is cancelled: all its completed activities are compensated first.
     pub(super) fn compensate_transaction(&mut self, scope: ElementInstanceId) {
         let rest = self.element_mut(scope).map(|it| std::mem::take(&mut it.done));
         let rest = rest.unwrap_or_default();
@@ -135,7 +136,8 @@ impl Machine<'_> {
         self.compensate_next(id);
     }
 
-    /// The compensation of a cancelled transaction is over: its cancel event follows.
+    /// The compensation of a cancelled transaction has ended: its cancel boundary event is
+    /// triggered.
     fn transaction_cancelled(&mut self, id: ElementInstanceId) {
         let Some(scope) = self.parent_of(id) else { return };
         let boundaries = self.node_of(scope).map(|node| &node.boundaries);
@@ -149,7 +151,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether it is the root of a repeated activity, not one of its iterations.
+/// Whether it is a repeated activity as a whole, not one of its iterations.
 fn is_repetition_root(role: &ElementRole) -> bool {
     matches!(role, ElementRole::MultiInstance(_) | ElementRole::Loop(_))
 }

@@ -1,4 +1,4 @@
-//! Conditional events: looked at whenever a variable has changed.
+//! Conditional events: evaluated whenever a variable has changed.
 
 use meantime_core::{Failure, Json};
 
@@ -8,7 +8,7 @@ use crate::incident_code::IncidentCode;
 use crate::model::{EventTrigger, NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// Triggers every condition that holds now and did not when it was last looked at.
+    /// Triggers every condition that is true now and was not at its last evaluation.
     pub(super) fn evaluate_conditions(&mut self) {
         self.changed = false;
         let armed: Vec<(ElementInstanceId, NodeRef, bool)> = self
@@ -30,7 +30,8 @@ impl Machine<'_> {
             let holds = match self.evaluate(condition, id) {
                 Ok(value) => match value.as_str() {
                     "true" => true,
-                    // What is not there yet cannot hold.
+                    // A condition on a variable that does not exist yet is null, which counts as
+                    // false.
                     "false" | "null" => false,
                     _ => {
                         let text = format!("the condition `{condition}` gives {value}");
@@ -70,7 +71,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A condition that cannot be evaluated parks the element that waits for it.
+    /// A condition that cannot be evaluated raises an incident at the element that waits for it.
     fn broken_condition(&mut self, id: ElementInstanceId, on: NodeRef, failure: Failure) {
         let Some(element) = self.element_mut(id) else { return };
         for wait in element.waits.iter_mut().filter(|wait| wait.on == on) {
@@ -81,7 +82,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Conditions of an element that could not be evaluated are looked at again.
+    /// Evaluates again the conditions of an element that could not be evaluated.
     pub(super) fn retry_broken_conditions(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element_mut(id) else { return };
         let mut is_mended = false;

@@ -1,4 +1,4 @@
-//! Tokens reach nodes; elements are set up.
+//! Tokens enter nodes; elements are set up.
 
 use meantime_core::{Failure, Json};
 
@@ -7,7 +7,7 @@ use super::turn::Machine;
 use crate::model::{FlowRef, Gateway, LoopCharacteristics, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// A token reaches a node.
+    /// A token enters a node.
     pub(super) fn enter(
         &mut self,
         at: NodeRef,
@@ -27,13 +27,15 @@ impl Machine<'_> {
         }
         let id = self.create(Some(at), Some(scope));
         match payload {
-            // It has happened already: only its results and its flows are left.
+            // The event of this node has already happened, so the element completes at once with
+            // its payload.
             Some(payload) => self.complete(id, payload),
             None => self.resume_element(id),
         }
     }
 
-    /// Goes on with an element from its phase; what fails parks it there.
+    /// Continues an element from its phase. A failure raises an incident and leaves the phase
+    /// unchanged.
     pub(super) fn resume_element(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.incident.is_some() {
@@ -52,16 +54,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Inputs, boundary events, then the activity itself.
+    /// Applies inputs, arms boundary events, then starts the activity.
     fn enter_activity(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let whole = !self.is_repeated(id);
         if whole && node.repeat.is_some() {
-            // Inputs belong to each iteration.
+            // Input mappings are applied for each iteration, not for the whole.
             self.arm_boundaries(id, node)?;
         } else {
             if matches!(node.kind, NodeKind::SubProcess(_)) {
-                // Before anything lands in it, a scope is a scope.
+                // Before anything can fail, so that an incident at this element is handled as one
+                // of a scope.
                 self.mark_as_scope(id);
             }
             self.apply_inputs(id, &node.mapping)?;
@@ -82,10 +85,11 @@ impl Machine<'_> {
         }
     }
 
-    /// An active element that was parked is tried again.
+    /// Continues an active element after its incident was retried.
     fn retry_active_element(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         match self.element(id).map(|it| &it.role) {
-            // What it does goes on: only what failed beside it was to be tried again.
+            // Its own work is still open, so it is not started a second time: the incident was
+            // about something beside it, such as a condition.
             Some(ElementRole::Leaf | ElementRole::Scope) if self.has_open_work(id) => Ok(()),
             Some(ElementRole::Leaf | ElementRole::Scope) => self.begin_activity(id),
             Some(ElementRole::AdHoc(_)) => {
@@ -101,7 +105,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an element waits for its own work, or something runs inside of it.
+    /// Whether an element waits for its own work, or something inside it is active.
     fn has_open_work(&self, id: ElementInstanceId) -> bool {
         let Some(element) = self.element(id) else { return false };
         let own = |wait: &ArmedWait| Some(wait.on) == element.node;
@@ -128,14 +132,14 @@ impl Machine<'_> {
             self.arm(id, &node.boundaries)?;
         }
         if let Some(element) = self.element_mut(id) {
-            // Event sub-processes of a scope are armed by the scope itself.
+            // Only boundary events are armed here; a scope arms its event sub-processes itself.
             element.armed = true;
         }
         Ok(())
     }
 }
 
-/// Whether tokens wait for each other at a node.
+/// Whether tokens wait for each other at the node.
 fn is_joining(node: &Node) -> bool {
     let waits = matches!(
         node.kind,

@@ -47,9 +47,10 @@ impl Machine<'_> {
         }
     }
 
-    /// The nearest event that catches: an exact code before any code at the same level.
+    /// The nearest event that catches: at one level, an event with the exact code is preferred to
+    /// one that catches any code.
     ///
-    /// `matches` says whether a trigger catches, and whether by its very code.
+    /// `matches` returns whether a trigger catches, and whether by the exact code.
     pub(super) fn find_catcher(
         &self,
         from: ElementInstanceId,
@@ -60,7 +61,7 @@ impl Machine<'_> {
             let element = self.element(id)?;
             if element.runs_body() && !element.interrupted {
                 let subs = &self.process.body_of(element.node).event_sub_processes;
-                // What comes out of an event sub-process does not start it again.
+                // An event sub-process does not catch errors from inside itself.
                 let others = subs.iter().filter(|sub| below != Some(**sub));
                 let starts = others.filter_map(|it| self.process.body_of(Some(*it)).starts.first());
                 if let Some(start) = self.best_match(starts.copied(), matches) {
@@ -80,7 +81,8 @@ impl Machine<'_> {
         None
     }
 
-    /// Whether an element is only a part of a repeated activity: events are on the whole.
+    /// Whether an element is one repetition of an activity: boundary events belong to the activity
+    /// as a whole.
     fn is_repeated_part(&self, id: ElementInstanceId) -> bool {
         let is_iteration =
             matches!(self.element(id).map(|it| &it.role), Some(ElementRole::Iteration(_)));
@@ -103,7 +105,8 @@ impl Machine<'_> {
         any
     }
 
-    /// What the catcher gets: variables of the thrower, and the code where the model asks for it.
+    /// The payload of the catching event: variables of the throwing element, and the code if the
+    /// model asks for it.
     fn error_payload(&self, node: NodeRef, failure: &Failure, payload: Json) -> Json {
         let trigger = self.process.node(node).trigger();
         let Some(EventTrigger::Error { code_variable, message_variable, .. }) = trigger else {
@@ -130,7 +133,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Everything that is caught around an element: a child may throw these up.
+    /// All codes that are caught around an element: a child instance may throw these.
     pub(super) fn codes_caught_around(&self, id: ElementInstanceId) -> Vec<String> {
         let mut caught = Vec::new();
         let mut at = Some(id);

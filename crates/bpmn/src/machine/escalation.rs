@@ -8,7 +8,7 @@ use super::state::{Continuation, ElementInstanceId};
 use super::turn::Machine;
 use crate::model::{EventTrigger, NodeKind, NodeRef};
 
-/// Marks codes of escalations where codes cross instances; errors have no prefix.
+/// Prefix of escalation codes between instances; error codes have none.
 pub(super) const ESCALATION_PREFIX: &str = "escalation:";
 
 impl Machine<'_> {
@@ -58,7 +58,8 @@ impl Machine<'_> {
         }
     }
 
-    /// To an ancestor that catches it; else it is only a line of history.
+    /// Sends it to the parent instance if an ancestor catches it; otherwise it is only recorded in
+    /// history.
     fn escalate_to_parent(&mut self, code: &str, payload: Json) {
         let (exact, any) = (format!("{ESCALATION_PREFIX}{code}"), format!("{ESCALATION_PREFIX}*"));
         if self.cx.catches.iter().any(|caught| *caught == exact || *caught == any) {

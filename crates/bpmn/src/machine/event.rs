@@ -55,12 +55,12 @@ impl Machine<'_> {
                 self.outcome = Some(self.timed_out());
                 Verdict::taken()
             }
-            // The kernel keeps this one to itself.
+            // Handled by the kernel; the process has no wait for it.
             Event::DeadlineMoved { .. } => Verdict::NotTaken,
         }
     }
 
-    /// An operator's correction, in the process or in one of its scopes.
+    /// An operator sets variables of the process or of one of its scopes.
     fn set_variables(&mut self, values: &Json, scope: Option<&str>) -> Verdict {
         let id = match scope {
             None => Some(ROOT),
@@ -87,12 +87,13 @@ impl Machine<'_> {
                 self.wait_fulfilled(id, &wait, payload);
                 Verdict::taken()
             }
-            // Stale: the wait was cancelled or fulfilled before.
+            // Stale: the wait was cancelled or fulfilled by an earlier event, so its key no longer
+            // exists. Nothing may change, or a cancelled wait would fire, or one wait twice.
             None => Verdict::NotTaken,
         }
     }
 
-    /// The wait of that key, out of its element; none when the element is ending.
+    /// Removes and returns the wait of that key; none if the element is ending.
     fn remove_wait(&mut self, key: LocalEffectKey) -> Option<(ElementInstanceId, ArmedWait)> {
         let id = self.find(key)?;
         let element = self.element_mut(id)?;
@@ -100,7 +101,7 @@ impl Machine<'_> {
         Some((id, element.waits.remove(index)))
     }
 
-    /// The element for which a child runs; also one that only waits for its end.
+    /// The element of a child instance; also one that is ending and only waits for the child's end.
     fn find_child_element(&mut self, key: LocalEffectKey) -> Option<ElementInstanceId> {
         let waits = |wait: &ArmedWait| wait.key == key && wait.kind == WaitKind::Child;
         let found = self.state.elements.iter_mut().find(|(_, it)| it.waits.iter().any(waits));
@@ -109,7 +110,7 @@ impl Machine<'_> {
         Some(*id)
     }
 
-    /// The element that waits under a key.
+    /// The element that has a wait with the key.
     fn find(&self, key: LocalEffectKey) -> Option<ElementInstanceId> {
         // Conditions are not effects and share the key `NONE`, which must find none of them.
         let waits = |wait: &ArmedWait| wait.key == key && key != LocalEffectKey::NONE;
@@ -123,7 +124,7 @@ impl Machine<'_> {
         found.map(|(id, _)| *id)
     }
 
-    /// Failed by the deadline, with the declared outcome (D2).
+    /// The outcome of an instance whose deadline has passed, as the definition declares it (D2).
     fn timed_out(&self) -> Outcome {
         Outcome::timed_out(self.execution, self.cx.deadline, self.root_variables())
     }

@@ -1,4 +1,4 @@
-//! Which flows a gateway takes.
+//! Chooses the outgoing flows of a gateway.
 
 use meantime_core::Failure;
 
@@ -18,13 +18,13 @@ impl Machine<'_> {
             Gateway::Exclusive => self.choose_one(id, node),
             Gateway::Parallel => Ok(node.outgoing.clone()),
             Gateway::Inclusive | Gateway::Complex { .. } => self.choose_some(id, node),
-            // Its events take the token; the gateway itself sends none.
+            // The token continues at the event that fires first; the gateway itself sends none.
             Gateway::EventBased => Ok(Vec::new()),
         }
     }
 
-    /// The first flow in document order whose condition holds; else the default, whose own
-    /// condition nobody looks at.
+    /// The first flow in document order whose condition is true; otherwise the default flow, whose
+    /// own condition is not evaluated.
     fn choose_one(&mut self, id: ElementInstanceId, node: &Node) -> Result<Vec<FlowRef>, Failure> {
         for at in node.outgoing.iter().filter(|at| node.default != Some(**at)) {
             let taken = match &self.process.flow(*at).condition {
@@ -42,7 +42,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Every flow whose condition holds; else the default.
+    /// Every flow whose condition is true; otherwise the default flow.
     pub(super) fn choose_some(
         &mut self,
         id: ElementInstanceId,

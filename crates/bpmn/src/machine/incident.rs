@@ -54,15 +54,16 @@ impl Machine<'_> {
         let Some(element) = self.element_mut(id) else { return Verdict::NotTaken };
         element.incident = None;
         match element.phase {
-            // Tokens wait at a join: those that are there go on.
+            // A join with an incident: the tokens that have arrived continue.
             ElementPhase::WaitingForCatcher => self.force_join(id, values),
-            // Its work is done and its outputs failed: these take their place.
+            // The work is done but the output mappings failed: the given variables replace their
+            // result.
             ElementPhase::Completing => {
                 element.phase = ElementPhase::Leaving;
                 element.result = None;
                 self.leave_with(id, values);
             }
-            // No flow could be chosen: with these perhaps one can.
+            // No flow could be chosen: the choice is made again with the given variables.
             ElementPhase::Leaving => self.leave_with(id, values),
             ElementPhase::Entering | ElementPhase::Active | ElementPhase::Ending => {
                 self.complete_with(id, values);
@@ -78,7 +79,7 @@ impl Machine<'_> {
         self.state.steps.push_back(QueuedStep::Run(id));
     }
 
-    /// Ends an element as if it had done its part. What still runs inside of it is ended first.
+    /// Completes an element as if its work were done. Everything active inside it is ended first.
     fn complete_with(&mut self, id: ElementInstanceId, values: BTreeMap<String, Json>) {
         match self.element(id).map(|it| &it.role) {
             Some(ElementRole::Leaf) => self.complete(id, json::object(&values)),
@@ -91,7 +92,8 @@ impl Machine<'_> {
                 self.propagate(id, values);
                 self.end_scope_content(id, Continuation::Complete);
             }
-            // What failed is what these are for.
+            // What failed is an expression of the element itself: it is evaluated again with these
+            // variables.
             Some(
                 ElementRole::Iteration(_)
                 | ElementRole::Compensating(_)
@@ -114,7 +116,7 @@ impl Machine<'_> {
         format!("{path}{here}")
     }
 
-    /// The scopes around an element, each with a slash behind it.
+    /// The path of the enclosing scopes, each followed by a slash.
     pub(super) fn scope_path(&self, id: ElementInstanceId) -> String {
         let mut parts = Vec::new();
         let mut at = self.parent_of(id);
@@ -143,7 +145,8 @@ impl Machine<'_> {
             && self.is_repeated(id)
     }
 
-    /// Whether an element is what a multi-instance activity or a loop repeats, and not the whole.
+    /// Whether an element is one repetition in a multi-instance activity or loop, not the activity
+    /// as a whole.
     pub(super) fn is_repeated(&self, id: ElementInstanceId) -> bool {
         let parent = self.parent_of(id).and_then(|parent| self.element(parent));
         parent.is_some_and(|it| {

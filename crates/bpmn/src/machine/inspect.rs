@@ -1,4 +1,4 @@
-//! What people may see of an instance.
+//! The view of an instance for operators.
 
 use meantime_core::{Json, ScopeView, State, View, Waiting, WaitingKind};
 
@@ -26,8 +26,8 @@ pub(crate) fn inspect(process: &Process, state: &State) -> View {
     View { variables, waiting }
 }
 
-/// The process, what runs in it as a scope, and elements with variables of their own or an
-/// incident that such a variable could mend.
+/// The process, its active scopes, and elements that have local variables or an incident, which an
+/// operator may repair by setting a variable.
 pub(crate) fn scopes(process: &Process, state: &State) -> Vec<ScopeView> {
     let Ok(instance) = super::codec::load(process, state) else { return Vec::new() };
     let is_scope = |element: &ElementInstance| {
@@ -66,7 +66,7 @@ fn kind_of(wait: &ArmedWait) -> Option<WaitingKind> {
         WaitKind::Signal => WaitingKind::Signal,
         WaitKind::Child => WaitingKind::Child,
         WaitKind::Condition { .. } => WaitingKind::Condition,
-        // Its incident says so.
+        // Shown as the incident of its element.
         WaitKind::BrokenCondition => return None,
     })
 }

@@ -27,12 +27,14 @@ impl Machine<'_> {
             }
             NodeKind::Gateway(Gateway::Parallel) => {
                 join.tokens.push(flow);
-                // One token on each distinct flow; what is more stays for the next round.
+                // One token on every incoming flow; further tokens of a flow wait for the next
+                // activation.
                 if node.incoming.iter().all(|flow| join.tokens.contains(flow)) {
                     self.join(at, scope);
                 }
             }
-            // An inclusive gateway is looked at when nothing else moves.
+            // An inclusive gateway is tried when no step is left: only then it is known which
+            // tokens can still arrive.
             _ => join.tokens.push(flow),
         }
     }
@@ -44,7 +46,7 @@ impl Machine<'_> {
         self.resume_element(id);
     }
 
-    /// Removes one token of each flow that has any; gives the flows.
+    /// Removes one token of each flow that has one; returns those flows.
     fn take_tokens(&mut self, at: NodeRef, scope: ElementInstanceId) -> Vec<FlowRef> {
         let incoming = &self.process.node(at).incoming;
         let Some(element) = self.element_mut(scope) else { return Vec::new() };
@@ -62,7 +64,7 @@ impl Machine<'_> {
         taken
     }
 
-    /// Tries all joins when no step is left. Whether one of them continued.
+    /// Tries all joins when no step is left. Returns whether one of them continued.
     pub(super) fn try_joins(&mut self) -> bool {
         let waiting: Vec<(ElementInstanceId, NodeRef)> = self
             .state
@@ -99,7 +101,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Parks the gateway itself; its tokens stay where they are.
+    /// Raises an incident at the gateway; its tokens stay.
     fn raise_join_incident(&mut self, at: NodeRef, scope: ElementInstanceId, failure: Failure) {
         let id = self.create(Some(at), Some(scope));
         self.raise_incident(id, failure);
@@ -108,7 +110,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Retries a join after its incident: its tokens are offered again as if they had just arrived.
+    /// Retries a join after its incident. A complex gateway evaluates its condition at once; other
+    /// joins are tried when no step is left.
     pub(super) fn retry_join(&mut self, id: ElementInstanceId) {
         let Some(element) = self.remove(id) else { return };
         let Some((at, scope)) = element.node.zip(element.parent) else { return };
@@ -162,7 +165,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Until every flow has had its token, what still comes belongs to the round that is over.
+    /// After a complex gateway has fired, one token of each remaining flow still belongs to this
+    /// activation and is dropped.
     fn begin_reset(&mut self, at: NodeRef, scope: ElementInstanceId, taken: Vec<FlowRef>) {
         let all = taken.len() == self.process.node(at).incoming.len();
         if let Some(element) = self.element_mut(scope)
@@ -172,7 +176,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A late token of a round that is over.
+    /// A token that arrives after its complex gateway has fired: dropped, or kept for the next
+    /// activation if its flow was already used.
     fn absorb_late_token(
         &mut self,
         at: NodeRef,
@@ -192,7 +197,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Nothing more can come: the gateway is ready for the next round.
+    /// No more tokens can arrive: resets the gateway for its next activation.
     fn reset_complex(&mut self, scope: ElementInstanceId, at: NodeRef) -> bool {
         let used = self
             .element(scope)
@@ -205,7 +210,7 @@ impl Machine<'_> {
         used
     }
 
-    /// Forgets a round; tokens that came early for the next one are offered again.
+    /// Ends an activation; tokens that arrived early for the next one are sent again.
     fn reset_join(&mut self, at: NodeRef, scope: ElementInstanceId) {
         let join = self.element_mut(scope).and_then(|element| element.joins.remove(&at));
         for flow in join.map(|join| join.tokens).unwrap_or_default() {

@@ -1,21 +1,22 @@
-//! Documents put together and taken apart. Values are never rewritten.
+//! Composes JSON documents and splits them. Values inside are copied as text, never reformatted.
 
 use std::collections::BTreeMap;
 
 use meantime_core::Json;
 
-/// A document from its entries; a later entry of the same name wins.
+/// An object with these entries; a later entry of the same name replaces an earlier one.
 pub(super) fn object<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Json)>) -> Json {
     let entries: BTreeMap<&String, &Json> = entries.into_iter().collect();
     Json::object(entries.into_iter().map(|(name, value)| (name.as_str(), value)))
 }
 
-/// The entries of a document; none if it is not an object.
+/// The entries of an object; none for another document.
 pub(crate) fn object_entries(json: &Json) -> Option<BTreeMap<String, Json>> {
     json.as_str().starts_with('{').then(|| json.read().ok()).flatten()
 }
 
-/// What a worker, a child or a message hands over: an object, nothing, or one value.
+/// The result of a worker, child or message as variables: the entries of an object, nothing for
+/// null, or one value as `result`.
 pub(super) fn payload_variables(json: &Json) -> BTreeMap<String, Json> {
     if json.is_null() {
         return BTreeMap::new();
@@ -23,12 +24,12 @@ pub(super) fn payload_variables(json: &Json) -> BTreeMap<String, Json> {
     object_entries(json).unwrap_or_else(|| BTreeMap::from([("result".to_owned(), json.clone())]))
 }
 
-/// The items of a list; none if it is not one.
+/// The items of a list; none for another document.
 pub(super) fn items(json: &Json) -> Option<Vec<Json>> {
     json.as_str().starts_with('[').then(|| json.read().ok()).flatten()
 }
 
-/// The content of a text; none if it is not one.
+/// The content of a text; none for another document.
 pub(super) fn text(json: &Json) -> Option<String> {
     json.as_str().starts_with('"').then(|| json.read().ok()).flatten()
 }
@@ -43,7 +44,7 @@ pub(super) fn list(items: &[Json]) -> Json {
     Json::list(items)
 }
 
-/// A text or a number or a truth value, as people would write it into a name.
+/// A text, number or boolean as plain text, for use in names.
 pub(super) fn scalar_text(json: &Json) -> Option<String> {
     match json.as_str() {
         "null" => None,
@@ -53,7 +54,7 @@ pub(super) fn scalar_text(json: &Json) -> Option<String> {
     }
 }
 
-/// Sets a place inside a document, making objects on the way.
+/// Sets a property inside a document; missing objects on the path are created.
 pub(super) fn set_path(base: Option<&Json>, path: &[String], value: Json) -> Json {
     let Some((first, rest)) = path.split_first() else { return value };
     let mut entries = base.and_then(object_entries).unwrap_or_default();

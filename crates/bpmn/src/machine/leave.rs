@@ -24,7 +24,8 @@ impl Machine<'_> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let result = self.element(id).and_then(|it| it.result.clone()).unwrap_or_default();
         if self.is_multi(id) {
-            // Iterations have applied their own mappings; only the collection leaves.
+            // Each iteration has applied its own mappings; only the output collection is written
+            // here.
             self.write_output_collection(id, node);
         } else if !matches!(self.element(id).map(|it| &it.role), Some(ElementRole::Loop(_))) {
             let values = self.named_result(id, &result);
@@ -37,14 +38,14 @@ impl Machine<'_> {
         self.leave(id)
     }
 
-    /// The result by variables. A scope has none: what was done in it has handed on its own, and
-    /// its variables end with it unless output mappings name them.
+    /// The result as variables. A scope has no result: activities inside it have written theirs,
+    /// and its local variables are dropped unless output mappings name them.
     fn named_result(&self, id: ElementInstanceId, result: &Json) -> BTreeMap<String, Json> {
         let is_scope = self.element(id).is_none_or(super::state::ElementInstance::is_scope);
         if is_scope { BTreeMap::new() } else { json::payload_variables(result) }
     }
 
-    /// Chooses the flows and goes.
+    /// Chooses the outgoing flows and sends the tokens.
     pub(super) fn leave(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some((at, node)) = self.element(id).and_then(|it| it.node).zip(self.node_of(id)) else {
             return Ok(());
@@ -69,7 +70,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Removes an element that leaves by no flow.
+    /// Removes an element without taking a flow.
     fn remove_without_flow(&mut self, id: ElementInstanceId, at: NodeRef) {
         self.cancel_waits(id);
         let parent = self.remove_left(id, at).and_then(|it| it.parent);
@@ -95,12 +96,12 @@ impl Machine<'_> {
     ) -> Result<Vec<FlowRef>, Failure> {
         match &node.kind {
             NodeKind::Gateway(gateway) => self.choose_at_gateway(id, node, gateway),
-            // Several flows from an activity or event fork; conditions filter.
+            // Several flows of an activity or event fork; a condition excludes its flow.
             _ => self.choose_some(id, node),
         }
     }
 
-    /// Ends a scope in which nothing is active any more, as its role demands.
+    /// Ends a scope in which nothing is active, according to its role.
     pub(super) fn complete_scope_if_empty(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.busy > 0 || !element.joins.is_empty() {
@@ -130,7 +131,7 @@ impl Machine<'_> {
     }
 
     fn end_process(&mut self) {
-        // Whatever is still armed, such as event sub-processes, the kernel cancels (T9).
+        // Open waits, such as those of event sub-processes, are cancelled by the kernel (T9).
         let output = self.root_variables();
         self.outcome = Some(Outcome::Completed { context: output.clone(), output });
     }

@@ -1,4 +1,4 @@
-//! Data into an element and out of it.
+//! Input and output mappings.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::incident_code::IncidentCode;
 use crate::model::{Mapping, Output};
 
 impl<'a> Machine<'a> {
-    /// Evaluates in the scope of an element.
+    /// Evaluates an expression with the variables that an element sees.
     pub(super) fn evaluate(
         &mut self,
         expression: &Expression,
@@ -27,15 +27,15 @@ impl<'a> Machine<'a> {
         value
     }
 
-    /// What an expression may know and use now.
+    /// What an expression may read and use now.
     pub(super) fn environment(&self) -> Environment<'a> {
         let Cx { now, limits, instance, turn_no, .. } = *self.cx;
-        // Each evaluation of a turn is at another place in its operations.
+        // The operations used so far make the seed of every evaluation in the turn different.
         let seed = instance_seed(instance, &[turn_no, self.ops]);
         Environment { now: Some(now), ops: limits.ops_runaway, seed, limits }
     }
 
-    /// Why the last value was null, to be put behind a message.
+    /// Why the last value was null, to be appended to a message.
     pub(super) fn null_reason(&mut self) -> String {
         self.reason.take().map_or_else(String::new, |reason| format!(": {reason}"))
     }
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// True or false; anything else, null included, fails.
+    /// True or false; any other value, null included, is a failure.
     pub(super) fn evaluate_condition(
         &mut self,
         expression: &Expression,
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Makes the local variables of an element.
+    /// Sets the local variables of an element.
     pub(super) fn apply_inputs(
         &mut self,
         id: ElementInstanceId,
@@ -89,7 +89,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Hands on a result: all of it, or what the mappings say, each to where the variable lives.
+    /// Writes a result to the enclosing scopes: all of it, or the variables of the mappings, each
+    /// to the scope that declares the variable.
     pub(super) fn apply_outputs(
         &mut self,
         id: ElementInstanceId,
@@ -103,7 +104,7 @@ impl<'a> Machine<'a> {
         let Some(scope) = self.enclosing_scope(id) else { return Ok(()) };
         let before = self.element(id).map(|it| it.variables.clone()).unwrap_or_default();
         self.merge(id, result);
-        // All are evaluated before any leaves: a failing one leaves nothing half done.
+        // All outputs are evaluated before any is written, so that a failure writes nothing.
         match self.mapped(id, scope, mapping) {
             Ok(values) => self.propagate(scope, values),
             Err(failure) => {
@@ -116,7 +117,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The outputs of an element. Each sees those before it.
+    /// The outputs of an element. Each sees the ones before it.
     fn mapped(
         &mut self,
         id: ElementInstanceId,

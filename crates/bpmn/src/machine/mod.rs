@@ -1,11 +1,11 @@
 //! The machine: tokens and scopes.
 //!
 //! ```text
-//!  event ─ take ─► an element is triggered, completed or ended
-//!                     │
-//!  steps ◄────────────┘   Enter: a token reaches a node     Run: an element goes on
-//!    │                    Spawn: the next iteration          Stop: an element ends from outside
-//!    └─► until none is left, then joins and conditions are looked at, until nothing moves
+//!  event ─ handle_event ─► an element is triggered, completed or ended
+//!                              │
+//!  steps ◄─────────────────────┘   Enter: a token enters a node     Run: an element continues
+//!    │                             Spawn: the next iteration        Stop: an element is ended
+//!    └─► until none is left; then joins and conditions are tried, until nothing changes
 //! ```
 //!
 //! An element is entered (inputs, boundary events), active, completing (outputs), leaving (flows).
@@ -16,15 +16,15 @@
 //! | `state`, `codec` | what is saved |
 //! | `turn` | one turn: the queue of steps |
 //! | `event` | events: the dispatch |
-//! | `enter`, `perform`, `leave` | the life of an element; `perform` is the dispatch by kind |
-//! | `stop` | ending elements from outside, children of the instance first |
+//! | `enter`, `perform`, `leave` | the phases of an element; `perform` is the dispatch by kind |
+//! | `stop` | ending elements from outside, their child instances first |
 //! | `task`, `user_task`, `script`, `call`, `sub_process` | activities |
 //! | `multi_instance`, `standard_loop` | repeated activities |
 //! | `gateway`, `join`, `reach` | gateways |
 //! | `arm`, `timer`, `trigger`, `condition` | events that wait |
 //! | `throw`, `error`, `escalation`, `compensation` | events that throw |
 //! | `variables`, `mapping`, `json` | data |
-//! | `incident`, `path`, `inspect` | what people see |
+//! | `incident`, `path`, `inspect` | incidents, history and views |
 
 mod arm;
 mod call;

@@ -1,4 +1,4 @@
-//! Multi-instance activities: one body, many iterations, each a scope of its own.
+//! Multi-instance activities: one body, several iterations, each with its own scope.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::turn::Machine;
 use crate::incident_code::IncidentCode;
 use crate::model::{LoopCharacteristics, MultiInstance, Node};
 
-/// More iterations than this are a mistake.
+/// A limit against mistakes in the collection or cardinality.
 const MAX_ITERATIONS: u64 = 100_000;
 
 impl Machine<'_> {
-    /// The collection is read once; then iterations begin, all or one by one.
+    /// Evaluates the collection once and starts the iterations, all at once or one by one.
     pub(super) fn begin_multi(
         &mut self,
         id: ElementInstanceId,
@@ -76,7 +76,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Begins the next iteration, and sees to it that the others follow.
+    /// Starts the next iteration; if they run in parallel, queues the one after it.
     pub(super) fn spawn(&mut self, id: ElementInstanceId) {
         let Some(LoopCharacteristics::MultiInstance(multi)) =
             self.node_of(id).and_then(|it| it.repeat.as_ref())
@@ -102,7 +102,8 @@ impl Machine<'_> {
             element.armed = true;
         }
         self.set(scope, "loopCounter", Json::from(u64::from(index) + 1));
-        // What an iteration puts out is its own: others that run beside it have theirs.
+        // The output variable is local to the iteration, so that parallel iterations do not
+        // overwrite each other's.
         let own = multi.output.as_ref().and_then(|(_, source)| source.read_variable());
         if let Some(name) = own {
             self.set(scope, name, Json::null());
@@ -119,7 +120,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An element that people need not see in the path.
+    /// An element that does not appear in the path of history.
     fn create_hidden(
         &mut self,
         node: Option<crate::model::NodeRef>,
@@ -160,7 +161,7 @@ impl Machine<'_> {
                 progress.completed -= 1;
             }
         };
-        // The condition sees this iteration as completed, and its variables.
+        // The completion condition sees this iteration as completed, and its variables.
         self.with_progress(body, |it| counted(it, true));
         let over = match &multi.completion {
             Some(condition) => self.evaluate_condition(condition, id).inspect_err(|_| {
@@ -180,7 +181,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What an iteration has done that can be compensated now belongs to the body.
+    /// Moves the compensable activities of an iteration to the multi-instance activity.
     fn keep_compensable_of_iteration(&mut self, id: ElementInstanceId, body: ElementInstanceId) {
         let done = self.element_mut(id).map(|it| std::mem::take(&mut it.done));
         if let Some(element) = self.element_mut(body) {
@@ -226,7 +227,8 @@ impl Machine<'_> {
         matches!(self.element(id).map(|it| &it.role), Some(ElementRole::MultiInstance(_)))
     }
 
-    /// The collection leaves in the order of the items; what was ended early is null.
+    /// Writes the output collection in the order of the items; an iteration that was ended early
+    /// gives null.
     pub(super) fn write_output_collection(&mut self, id: ElementInstanceId, node: &Node) {
         let Some(LoopCharacteristics::MultiInstance(MultiInstance {
             output: Some((target, _)),
@@ -246,7 +248,7 @@ impl Machine<'_> {
     }
 }
 
-/// The variables of a completed activity that its handler must see again.
+/// The variables that the compensation handler of a completed activity must see again.
 pub(super) fn private_variables(element: &super::state::ElementInstance) -> BTreeMap<String, Json> {
     match element.role {
         ElementRole::Iteration(_) => element.variables.clone(),

@@ -1,4 +1,4 @@
-//! Where tokens went in a turn, for people: one line of history.
+//! The path of the tokens in a turn, as one entry of history.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use meantime_core::Json;
 use super::state::ElementInstanceId;
 use crate::model::{NodeRef, Process};
 
-/// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
+/// Longer paths are cut: a loop may run thousands of times in one turn.
 const MAX_PATH_MARKS: usize = 200;
 
 /// The nodes that were entered and left in this turn, in order.
 #[derive(Debug, Default)]
 pub(super) struct Path {
     marks: Vec<(NodeRef, PathMark)>,
-    /// Elements entered in this turn, by their place in the list.
+    /// Elements entered in this turn, with their index in the list.
     entered: BTreeMap<ElementInstanceId, usize>,
     cut: bool,
 }

@@ -1,4 +1,4 @@
-//! What an element does once it is active. Only the dispatch: each family has its own file.
+//! What an element does when it is active. Dispatch only: each kind has its own file.
 
 use meantime_core::{Failure, Json};
 

@@ -1,8 +1,8 @@
 //! Whether a token can still reach an inclusive gateway.
 //!
-//! Not a count of forked branches: a search against the flows, from the incoming flows that have
-//! no token, for anything that is active. It follows links and boundary events, and loops do not
-//! trap it: neither the search nor tokens that wait for each other around one.
+//! Branches are not counted: it searches backwards along the flows, from the incoming flows without
+//! a token, for an active element. The search follows links and boundary events and visits each
+//! node once, so it ends also in a graph with loops.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,10 @@ use super::turn::Machine;
 use crate::model::{EventTrigger, FlowRef, NodeKind, NodeRef, ThrownEvent};
 
 impl Machine<'_> {
-    /// Whether something active in the scope has a path to the gateway by a flow without a token,
-    /// and none by a flow that has one. What has both, such as a token that would come round a
-    /// loop, is not waited for (BPMN 2.0.2, 13.4.3): it may itself be waiting for this gateway.
+    /// Whether an active element of the scope has a path to the gateway through a flow without a
+    /// token, and none through a flow with one. An element with both, such as a token in a loop
+    /// that returns to the gateway, is not waited for (BPMN 2.0.2, 13.4.3): it may itself be
+    /// waiting for this gateway.
     pub(super) fn can_still_arrive(&mut self, scope: ElementInstanceId, gateway: NodeRef) -> bool {
         let active = self.active_nodes(scope, gateway);
         let Some(join) = self.element(scope).and_then(|it| it.joins.get(&gateway)) else {
@@ -31,11 +32,11 @@ impl Machine<'_> {
         !on_the_way.iter().all(|at| comes_again.contains(at))
     }
 
-    /// Nodes from which a token can come by one of these flows without passing the gateway.
+    /// Nodes from which a token can arrive through one of these flows without passing the gateway.
     fn nodes_leading_to(&mut self, gateway: NodeRef, flows: &[FlowRef]) -> BTreeSet<NodeRef> {
         let mut ahead: Vec<NodeRef> =
             flows.iter().map(|flow| self.process.flow(*flow).source).collect();
-        // What passes the gateway itself is not on its way to it.
+        // A path through the gateway itself does not count.
         let mut seen = BTreeSet::from([gateway]);
         while let Some(at) = ahead.pop() {
             if seen.insert(at) {
@@ -47,7 +48,7 @@ impl Machine<'_> {
         seen
     }
 
-    /// Nodes where a token stands or waits, except at the gateway itself.
+    /// Nodes with a token or an active element, except the gateway itself.
     fn active_nodes(&self, scope: ElementInstanceId, gateway: NodeRef) -> BTreeSet<NodeRef> {
         let inside = self.state.elements.values().filter(|it| it.parent == Some(scope));
         let waiting = self.element(scope).into_iter().flat_map(|it| it.joins.keys().copied());
@@ -55,7 +56,7 @@ impl Machine<'_> {
         nodes.filter(|node| *node != gateway).collect()
     }
 
-    /// The nodes from which a token comes directly.
+    /// Adds the nodes from which a token arrives directly.
     fn push_predecessors(&self, at: NodeRef, ahead: &mut Vec<NodeRef>) {
         let node = self.process.node(at);
         ahead.extend(node.incoming.iter().map(|flow| self.process.flow(*flow).source));

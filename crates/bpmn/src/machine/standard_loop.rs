@@ -1,4 +1,4 @@
-//! Standard loops: rounds of one activity, one after the other, in the scope around it.
+//! Standard loops: repetitions of one activity, one after another, in the enclosing scope.
 
 use meantime_core::{Failure, Json};
 
@@ -16,14 +16,14 @@ impl Machine<'_> {
         self.next_round(id)
     }
 
-    /// A round is over.
+    /// One repetition has ended.
     pub(super) fn loop_iteration_done(&mut self, id: ElementInstanceId) {
         if let Err(failure) = self.next_round(id) {
             self.raise_incident(id, failure);
         }
     }
 
-    /// Another round, or the end of the loop.
+    /// Starts the next repetition, or ends the loop.
     fn next_round(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let Some(LoopCharacteristics::StandardLoop { test_before, condition, maximum }) =

@@ -1,4 +1,4 @@
-//! How an instance begins.
+//! Starting an instance.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ impl Machine<'_> {
         let variables = match (object_entries(&start.input), &start.cause) {
             (Some(entries), _) => entries,
             (None, _) if start.input.is_null() => Variables::new(),
-            // Nobody could be told: a payload that is one value is called `result`.
+            // These starts have no caller that could correct the input, so a payload that is a
+            // single value becomes the variable `result`.
             (None, StartCause::Message { .. } | StartCause::Signal { .. } | StartCause::Child) => {
                 super::json::payload_variables(&start.input)
             }
@@ -58,8 +59,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The start event that was named, or the plain one, or one whose condition the input
-    /// fulfils, or the only one.
+    /// The named start event, else the plain one, else one whose condition the input satisfies,
+    /// else the only one.
     fn start_event(&mut self, start: &Start, input: &Variables) -> Result<Option<NodeRef>, String> {
         let process = self.process;
         let starts = &process.body.starts;
@@ -94,7 +95,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the input fulfils the condition of a start event; what is missing does not.
+    /// Whether the input satisfies the condition of a start event; a missing variable does not.
     fn condition_holds_for(
         &mut self,
         condition: &Expression,

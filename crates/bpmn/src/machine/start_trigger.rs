@@ -35,7 +35,8 @@ pub(crate) fn triggers(
                     match recurrence(timer.kind, &text, &timer.zone) {
                         Ok(recurrence) => {
                             if let Some(problem) = recurrence.problem(limits) {
-                                // Nobody would hear of it later: nothing would ever start (S11).
+                                // An error at deployment: a schedule with this problem would never
+                                // start anything, and no incident would tell (S11).
                                 let message = format!("`{}`: {text:?}: {problem}", node.id);
                                 let help =
                                     "start less often, or lower `limits.schedule_interval_ms`";
@@ -61,7 +62,7 @@ pub(crate) fn triggers(
     found
 }
 
-/// The value of an expression that may know nothing.
+/// The value of an expression without variables.
 fn constant_text(
     expression: &Expression,
     node: &Node,

@@ -1,10 +1,9 @@
 //! The saved state of an instance.
 //!
-//! A tree of *elements*: the process, everything active in it, and everything active in that. A
-//! token on a sequence flow is a pending
-//! [`QueuedStep`]; within a turn all of them are done, unless
-//! the turn yields first. Elements are numbered by activation, so a loop that comes back to a
-//! node makes a new element, and nothing that was armed for the old one can touch it (T5).
+//! A tree of *elements*: the process and everything active in it, at every level. A token on a
+//! sequence flow is a pending [`QueuedStep`]; a turn does all of them unless it yields first.
+//! Elements are numbered by activation: a loop that returns to a node creates a new element, so an
+//! event for a wait of the old element cannot reach it (T5).
 //!
 //! Encoded field numbers are a storage format: never reuse one.
 
@@ -63,37 +62,37 @@ pub(super) struct ElementInstance {
     #[n(5)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub(super) variables: BTreeMap<String, Json>,
-    /// What was armed for it: its own waits, those of its boundary events, those of the event
-    /// sub-processes in it.
+    /// Its armed waits: its own, those of its boundary events, and those of the event sub-processes
+    /// in it.
     #[n(6)]
     #[cbor(default, skip_if = "Vec::is_empty")]
     pub(super) waits: Vec<ArmedWait>,
     /// Set while it has an incident.
     #[n(7)]
     pub(super) incident: Option<LocalEffectKey>,
-    /// Tokens that wait at joining gateways in it, by the flow they came on.
+    /// Tokens that wait at joining gateways in it, by incoming flow.
     #[n(8)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub(super) joins: BTreeMap<NodeRef, JoinState>,
-    /// What was completed in it and can be compensated, oldest first.
+    /// Completed activities in it that can be compensated, oldest first.
     #[n(9)]
     #[cbor(default, skip_if = "Vec::is_empty")]
     pub(super) done: Vec<CompletedActivity>,
-    /// An interrupting event sub-process has taken over.
+    /// An interrupting event sub-process has replaced its content.
     #[n(10)]
     #[cbor(default, skip_if = "is_false")]
     pub(super) interrupted: bool,
-    /// What follows when everything inside has ended.
+    /// What happens when everything inside has ended.
     #[n(11)]
     pub(super) then: Option<Continuation>,
     /// Its result, while output mappings are applied.
     #[n(12)]
     pub(super) result: Option<Json>,
-    /// Its boundary events and event sub-processes are armed.
+    /// Whether its boundary events and event sub-processes are armed.
     #[n(13)]
     #[cbor(default, skip_if = "is_false")]
     pub(super) armed: bool,
-    /// Elements and tokens inside. Counted again after loading.
+    /// The number of elements and tokens inside. Not stored: counted after loading.
     #[cbor(skip)]
     pub(super) busy: u32,
 }
@@ -102,28 +101,28 @@ pub(super) struct ElementInstance {
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(context_bound = "ProcessIds")]
 pub(super) enum ElementRole {
-    /// The process, or a sub-process: variables and tokens live in it.
+    /// The process or a sub-process: it contains variables and tokens.
     #[n(0)]
     Scope,
     /// An event, a gateway, a task, a call.
     #[n(1)]
     Leaf,
-    /// The whole of a multi-instance activity.
+    /// A multi-instance activity as a whole.
     #[n(2)]
     MultiInstance(#[n(0)] MultiInstanceProgress),
-    /// One iteration: a scope of its own.
+    /// One iteration, with its own scope.
     #[n(3)]
     Iteration(#[n(0)] u32),
-    /// A standard loop, and how many rounds it has begun.
+    /// A standard loop, with the number of repetitions started.
     #[n(4)]
     Loop(#[n(0)] u32),
     /// Runs compensation handlers, last completed first.
     #[n(5)]
     Compensating(#[n(0)] CompensationProgress),
-    /// The variables of a completed sub-process, while its inside is compensated.
+    /// The variables of a completed sub-process while its activities are compensated.
     #[n(6)]
     CompensationScope(#[n(0)] CompensationProgress),
-    /// An ad-hoc sub-process, and what it has not begun yet.
+    /// An ad-hoc sub-process, with the activities that are not started yet.
     #[n(7)]
     AdHoc(#[n(0)] Vec<NodeRef>),
 }
@@ -135,7 +134,7 @@ pub(super) enum ElementPhase {
     /// It is being set up.
     #[n(0)]
     Entering,
-    /// It waits for something, or for what is inside.
+    /// It waits for an event, or for the elements inside it.
     #[n(1)]
     Active,
     /// Output mappings are applied to its result.
@@ -144,10 +143,11 @@ pub(super) enum ElementPhase {
     /// Its outgoing flows are being chosen.
     #[n(3)]
     Leaving,
-    /// It is being ended from outside; nothing that it waited for counts any more.
+    /// It is being ended from outside; events for its waits are stale.
     #[n(4)]
     Ending,
-    /// It raised an error that an ancestor of the instance catches, and waits for its end.
+    /// It raised an error that an ancestor instance catches, and waits to be ended. Also the phase
+    /// of a join with an incident.
     #[n(5)]
     WaitingForCatcher,
 }
@@ -156,7 +156,7 @@ pub(super) enum ElementPhase {
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(context_bound = "ProcessIds")]
 pub(super) enum QueuedStep {
-    /// A token reaches a node.
+    /// A token enters a node.
     #[n(0)]
     Enter {
         #[n(0)]
@@ -166,7 +166,7 @@ pub(super) enum QueuedStep {
         /// The flow it came on.
         #[n(2)]
         flow: Option<FlowRef>,
-        /// What the node waits for has happened already, with this to say.
+        /// The payload, if the event of the node has already happened.
         #[n(3)]
         payload: Option<Json>,
     },
@@ -181,7 +181,7 @@ pub(super) enum QueuedStep {
     Stop(#[n(0)] ElementInstanceId),
 }
 
-/// Something that was armed for an element, with the effect key it waits for.
+/// An armed wait of an element, with the effect key it waits for.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(super) struct ArmedWait {
@@ -204,10 +204,10 @@ pub(super) enum WaitKind {
     Task,
     #[n(1)]
     UserTask,
-    /// A timer, with the rest of its cycle.
+    /// A timer, with the remaining occurrences of its cycle.
     #[n(2)]
     Timer {
-        /// The occurrence it stands for; operators may have moved the timer itself.
+        /// The planned occurrence; an operator may have moved the timer itself.
         #[n(0)]
         planned: Timestamp,
         #[n(1)]
@@ -222,7 +222,7 @@ pub(super) enum WaitKind {
     Signal,
     #[n(5)]
     Child,
-    /// A condition that did not hold, or did, when it was last looked at.
+    /// A condition, with its value at the last evaluation.
     #[n(6)]
     Condition {
         #[n(0)]
@@ -233,18 +233,18 @@ pub(super) enum WaitKind {
     BrokenCondition,
 }
 
-/// The occurrences of a timer cycle that are left.
+/// The remaining occurrences of a timer cycle.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) struct TimerCycle {
-    /// Its grid, without a limit of its own: fires are counted, not occurrences (B2).
+    /// Its recurrence rule without a count: fires are counted, not occurrences (B2).
     #[n(0)]
     pub(super) rule: Rule,
-    /// Fires that are left after the armed one; none is without end.
+    /// Fires left after the armed one; none means unlimited.
     #[n(1)]
     pub(super) left: Option<u64>,
 }
 
-/// The part of an effect key that is not the instance.
+/// An effect key without its instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(array)]
 pub(crate) struct LocalEffectKey(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
@@ -253,10 +253,11 @@ pub(crate) struct LocalEffectKey(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32)
 #[derive(Debug, Clone, Default, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(super) struct JoinState {
-    /// The flows they came on, in order of arrival.
+    /// Their incoming flows, in order of arrival.
     #[n(0)]
     pub(super) tokens: Vec<FlowRef>,
-    /// Flows that a complex gateway has used in this round; what still comes is dropped.
+    /// Flows that the current activation of a complex gateway has used; a token on another flow is
+    /// dropped.
     #[n(1)]
     #[cbor(default, skip_if = "Vec::is_empty")]
     pub(super) used: Vec<FlowRef>,
@@ -268,17 +269,17 @@ pub(super) struct JoinState {
 pub(super) struct CompletedActivity {
     #[n(0)]
     pub(super) node: NodeRef,
-    /// What was visible only to it: the item of an iteration, the inside of a sub-process.
+    /// Variables that only it could see: the item of an iteration, the locals of a sub-process.
     #[n(1)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub(super) variables: BTreeMap<String, Json>,
-    /// What was completed inside, when it has no handler of its own.
+    /// Completed activities inside it, if it has no handler itself.
     #[n(2)]
     #[cbor(default, skip_if = "Vec::is_empty")]
     pub(super) inner: Vec<CompletedActivity>,
 }
 
-/// Handlers still to run, next one last.
+/// Handlers still to run; the next one is the last in the list.
 #[derive(Debug, Clone, Default, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(super) struct CompensationProgress {
@@ -290,33 +291,33 @@ pub(super) struct CompensationProgress {
     pub(super) cancels: bool,
 }
 
-/// How far a multi-instance activity is.
+/// The progress of a multi-instance activity.
 #[derive(Debug, Clone, Default, Encode, Decode)]
 #[cbor(map)]
 pub(super) struct MultiInstanceProgress {
     #[n(0)]
     pub(super) total: u32,
-    /// Iterations begun.
+    /// Iterations started.
     #[n(1)]
     pub(super) begun: u32,
     #[n(2)]
     pub(super) completed: u32,
     #[n(3)]
     pub(super) terminated: u32,
-    /// The items, fixed when the activity began.
+    /// The items, evaluated when the activity started.
     #[n(4)]
     pub(super) items: Option<Vec<Json>>,
-    /// What iterations have put out, by their number.
+    /// The outputs of iterations, by their number.
     #[n(5)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub(super) outputs: BTreeMap<u32, Json>,
-    /// The condition held: what still runs is ended.
+    /// The completion condition is true: iterations that still run are ended.
     #[n(6)]
     #[cbor(default, skip_if = "is_false")]
     pub(super) over: bool,
 }
 
-/// What follows when everything inside an element has ended.
+/// What happens when everything inside an element has ended.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(context_bound = "ProcessIds")]
 pub(super) enum Continuation {
@@ -328,7 +329,7 @@ pub(super) enum Continuation {
         #[n(1)]
         payload: Json,
     },
-    /// An event sub-process takes over the scope.
+    /// An event sub-process replaces the content of the scope.
     #[n(1)]
     EventSubProcess {
         #[n(0)]
@@ -339,10 +340,10 @@ pub(super) enum Continuation {
     /// The element completes.
     #[n(2)]
     Complete,
-    /// Everything done in the transaction is compensated.
+    /// All completed activities of the transaction are compensated.
     #[n(3)]
     CancelTransaction,
-    /// The process starts at a node, or where it always does.
+    /// The process starts at a node, or at its usual start.
     #[n(4)]
     Start {
         #[n(0)]
@@ -355,7 +356,7 @@ impl LocalEffectKey {
         instance.effect(self.0, self.1)
     }
 
-    /// Conditions are looked at, not armed.
+    /// The key of conditions, which are evaluated and never armed as effects.
     pub(super) const NONE: Self = Self(0, 0);
 }
 
@@ -390,12 +391,12 @@ impl ElementInstance {
         }
     }
 
-    /// Whether results of what is inside land here.
+    /// Whether results of elements inside are written to it.
     pub(super) fn is_scope(&self) -> bool {
         matches!(self.role, ElementRole::Scope | ElementRole::Iteration(_) | ElementRole::AdHoc(_))
     }
 
-    /// Whether it is the process or a sub-process that runs, with its event sub-processes.
+    /// Whether it is the process or a running sub-process, which may have event sub-processes.
     pub(super) fn runs_body(&self) -> bool {
         matches!(self.role, ElementRole::Scope | ElementRole::AdHoc(_))
     }
@@ -404,7 +405,7 @@ impl ElementInstance {
         self.phase == ElementPhase::Ending
     }
 
-    /// Whether a child of this instance runs for it, or has to end for it.
+    /// Whether it has a child instance, running or being cancelled.
     pub(super) fn has_child(&self) -> bool {
         self.waits.iter().any(|wait| wait.kind == WaitKind::Child)
     }
@@ -421,7 +422,7 @@ impl ProcessState {
         Self { instance, next: 0, elements, steps }
     }
 
-    /// Counts what is inside of each element, after loading.
+    /// Counts the content of each element after loading.
     pub(super) fn count(&mut self) {
         let parents: Vec<ElementInstanceId> =
             self.elements.values().filter_map(|it| it.parent).collect();

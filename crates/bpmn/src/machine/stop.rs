@@ -1,7 +1,7 @@
-//! Elements end from outside: interrupted, terminated, cancelled.
+//! Ends elements from outside: by interruption, termination or cancellation.
 //!
-//! What was armed is cancelled at once. Children of the instance must end first (B6): until they
-//! have, the element stays, deaf to everything, and what follows waits.
+//! Waits are cancelled at once. Child instances must end first (B6): until they have, the element
+//! stays, accepts no other event, and its continuation waits.
 
 use meantime_core::Effect;
 
@@ -11,7 +11,7 @@ use super::state::{
 use super::turn::Machine;
 
 impl Machine<'_> {
-    /// Ends an element with all that is inside; then something follows in the scope around it.
+    /// Ends an element and everything inside it; then the continuation runs in the enclosing scope.
     pub(super) fn interrupt(&mut self, id: ElementInstanceId, then: Option<Continuation>) {
         // Marked at once, stopped step by step: no event of this turn may reach an element whose
         // stop is still queued.
@@ -51,7 +51,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tokens on their way into a scope, and those that wait in it.
+    /// Removes tokens on their way into a scope and those that wait in it.
     fn forget_tokens(&mut self, scope: ElementInstanceId) {
         let before = self.state.steps.len();
         self.state
@@ -64,7 +64,7 @@ impl Machine<'_> {
         }
     }
 
-    /// One element ends: what it waited for first, then what is inside.
+    /// Ends one element: cancels its waits, then ends what is inside.
     pub(super) fn stop_element(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element_mut(id) else { return };
         let (children, waits): (Vec<ArmedWait>, Vec<ArmedWait>) =
@@ -92,7 +92,7 @@ impl Machine<'_> {
         self.try_finish_ending(id);
     }
 
-    /// An element that is ending is gone when nothing is left of it.
+    /// Removes an ending element when nothing is left inside it.
     pub(super) fn try_finish_ending(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.busy > 0 || element.has_child() {
@@ -111,7 +111,7 @@ impl Machine<'_> {
         self.complete_scope_if_empty(parent);
     }
 
-    /// Everything inside a scope has ended: what takes over?
+    /// Everything inside a scope has ended: runs its continuation.
     pub(super) fn continue_after_clearing(&mut self, id: ElementInstanceId) {
         let then = self.element_mut(id).and_then(|element| element.then.take());
         match then {

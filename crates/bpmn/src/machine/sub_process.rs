@@ -1,4 +1,4 @@
-//! Sub-processes: scopes that start, arm their event sub-processes, and end by themselves.
+//! Sub-processes: scopes with their own starts and event sub-processes, which complete when empty.
 
 use meantime_core::{Failure, Json};
 
@@ -60,14 +60,15 @@ impl Machine<'_> {
             .flat_map(|sub| &self.process.body_of(Some(*sub)).starts)
             .copied()
             .collect();
-        // A retry finds those armed that were: nothing in here is armed by halves.
+        // `arm` arms all of them or none, so one armed start means that a retry has nothing left to
+        // arm.
         let armed = self
             .element(scope)
             .is_some_and(|it| it.waits.iter().any(|wait| starts.contains(&wait.on)));
         if armed { Ok(()) } else { self.arm(scope, &starts) }
     }
 
-    /// An event sub-process was triggered, and interrupts or not.
+    /// An event sub-process was triggered: interrupts the scope if it is interrupting.
     pub(super) fn trigger_event_sub_process(
         &mut self,
         scope: ElementInstanceId,
@@ -87,7 +88,7 @@ impl Machine<'_> {
         self.end_scope_content(scope, super::state::Continuation::EventSubProcess { sub, payload });
     }
 
-    /// The scope's other event sub-processes are over; its boundary events are not.
+    /// Disarms the other event sub-processes of the scope; its boundary events stay armed.
     fn disarm_event_sub_processes(&mut self, scope: ElementInstanceId) {
         let Some(element) = self.element_mut(scope) else { return };
         let waits = std::mem::take(&mut element.waits);
@@ -170,7 +171,7 @@ impl Machine<'_> {
         Ok(found)
     }
 
-    /// Nothing runs in an ad-hoc sub-process: is it over, or is there more?
+    /// Nothing is active in an ad-hoc sub-process: starts the next activity or completes.
     pub(super) fn ad_hoc_scope_empty(&mut self, id: ElementInstanceId) {
         let next = match self.element_mut(id).map(|it| &mut it.role) {
             Some(ElementRole::AdHoc(rest)) => rest.pop(),
@@ -182,7 +183,7 @@ impl Machine<'_> {
         }
     }
 
-    /// After each activity in an ad-hoc sub-process: does the condition hold?
+    /// Evaluates the completion condition after each activity of an ad-hoc sub-process.
     pub(super) fn ad_hoc_progress(&mut self, scope: ElementInstanceId) -> Result<(), Failure> {
         let is_ad_hoc =
             matches!(self.element(scope).map(|it| &it.role), Some(ElementRole::AdHoc(_)));

@@ -1,4 +1,4 @@
-//! Work for workers.
+//! Tasks of workers.
 
 use meantime_core::{Effect, Failure, Json, RetryPolicy, TaskOutcome, TaskSpec, Verdict};
 
@@ -10,7 +10,7 @@ use crate::incident_code::IncidentCode;
 use crate::model::{NodeKind, Task, ThrownEvent, WorkerJob};
 
 impl Machine<'_> {
-    /// Offers work of a service, send or business rule task, or of a thrown message.
+    /// Creates the task of a service, send or business rule task, or of a thrown message.
     pub(super) fn schedule_work(
         &mut self,
         id: ElementInstanceId,
@@ -34,7 +34,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Remembers what the element itself waits for.
+    /// Records the wait of an element's own work.
     pub(super) fn add_own_wait(
         &mut self,
         id: ElementInstanceId,
@@ -79,7 +79,7 @@ impl Machine<'_> {
             .ok_or_else(|| IncidentCode::NotANumber.failure(format!("{what} is {value}")))
     }
 
-    /// A task has its one outcome.
+    /// The outcome of a task; every task has exactly one.
     pub(super) fn task_done(&mut self, id: ElementInstanceId, outcome: &TaskOutcome) -> Verdict {
         match outcome {
             TaskOutcome::Completed(output) => {
@@ -100,14 +100,14 @@ impl Machine<'_> {
         Verdict::taken()
     }
 
-    /// A retry does the work again, with the variables of then.
+    /// A retry creates a new task, with the variables as they are then.
     pub(super) fn restart_on_retry(&mut self, id: ElementInstanceId) {
         if let Some(element) = self.element_mut(id) {
             element.phase = ElementPhase::Entering;
         }
     }
 
-    /// With a result variable, the result is one value, whatever it is.
+    /// With a result variable, the whole result is its value.
     fn result_as_variable(&self, id: ElementInstanceId, output: &Json) -> Json {
         let work = match self.node_of(id).map(|node| &node.kind) {
             Some(

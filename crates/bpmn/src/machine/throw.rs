@@ -1,4 +1,4 @@
-//! Events that throw, and ends.
+//! Throwing events and end events.
 
 use meantime_core::{Effect, Failure, Json};
 
@@ -41,7 +41,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What input mappings of the event made: that is what it sends.
+    /// The variables of the event's input mappings, which are its payload.
     fn local_payload(&self, id: ElementInstanceId) -> Json {
         let variables = self.element(id).map(|it| &it.variables).filter(|it| !it.is_empty());
         variables.map_or_else(Json::null, json::object)
@@ -61,12 +61,12 @@ impl Machine<'_> {
             return;
         };
         self.remove_left(id, at);
-        // From here on nothing can interrupt the compensation.
+        // From here on no event can interrupt the compensation.
         self.cancel_waits(scope);
         self.end_scope_content(scope, Continuation::CancelTransaction);
     }
 
-    /// A link continues elsewhere in the same scope.
+    /// A link continues at its catch event in the same scope.
     fn follow_link(&mut self, id: ElementInstanceId, link: &str) {
         let Some((at, scope)) = self.element(id).and_then(|it| it.node.zip(it.parent)) else {
             return;

@@ -1,4 +1,4 @@
-//! Timers: from a definition to an instant, once, when it is armed (T4, B1).
+//! Timers: computes the due time once, when the timer is armed (T4, B1).
 
 use meantime_core::time::{Cron, Cycle, Rule, Span, TimeError, Zone, occurrences};
 use meantime_core::{Effect, Failure, Recurrence, Timestamp};
@@ -42,14 +42,15 @@ impl Machine<'_> {
         }
     }
 
-    /// The next occurrence of a cycle that has fired: the first one that lies ahead, so that
-    /// missed ones are one late fire, and the phase stays (B10).
+    /// Arms the next occurrence of a cycle: the first one in the future, so that missed occurrences
+    /// become one late fire and the phase of the cycle is kept (B10).
     pub(super) fn arm_next(&mut self, id: ElementInstanceId, fired: &ArmedWait) {
         let WaitKind::Timer { planned, series: Some(series) } = &fired.kind else { return };
         if series.left == Some(0) {
             return;
         }
-        // A timer that was fired by hand stood for its planned occurrence.
+        // A timer that an operator fired early used up its planned occurrence, so the next one is
+        // after both.
         let after = self.cx.now.max(*planned);
         let Some(next) = occurrences(&series.rule, after).next() else { return };
         let element = self.event_element_path(id, fired.on);
@@ -64,7 +65,7 @@ impl Machine<'_> {
     }
 }
 
-/// The grid of a cycle without a limit, and how often it fires.
+/// The recurrence rule of a cycle without its count, and the count.
 fn series(text: &str, now: Timestamp, zone: &Zone) -> Result<(Rule, Option<u64>), TimeError> {
     if !text.starts_with('R') {
         return Ok((Rule::cron(Cron::parse(text)?, zone.clone(), now), None));

@@ -1,4 +1,4 @@
-//! Something that was armed has happened.
+//! Continues the element whose wait was fulfilled.
 
 use meantime_core::{Channel, Effect, Json};
 
@@ -7,7 +7,7 @@ use super::turn::Machine;
 use crate::model::{NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// A wait of an element was fulfilled; it is no longer in the element's list.
+    /// A wait of an element was fulfilled; it is already removed from the element's list.
     pub(super) fn wait_fulfilled(
         &mut self,
         owner: ElementInstanceId,
@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The first event after a gateway takes its token; the others are cancelled (B9).
+    /// The first event after a gateway gets its token; the others are cancelled (B9).
     fn take_gateway_event(&mut self, gateway: ElementInstanceId, event: NodeRef, payload: Json) {
         let Some((at, scope)) = self.element(gateway).and_then(|it| it.node.zip(it.parent)) else {
             return;
@@ -48,7 +48,7 @@ impl Machine<'_> {
         self.send_token(event, scope, None, Some(payload));
     }
 
-    /// What does not interrupt can happen again.
+    /// Arms a non-interrupting event again.
     fn rearm(&mut self, owner: ElementInstanceId, wait: &ArmedWait) {
         let channel = match &wait.kind {
             WaitKind::Timer { .. } => return self.arm_next(owner, wait),

@@ -1,4 +1,4 @@
-//! One turn: events, then steps until nothing moves.
+//! One turn: events, then steps until nothing changes.
 
 use meantime_core::{
     Cx, Effect, Event, Execution, Fault, Json, Outcome, State, Status, Turn, Verdict,
@@ -11,7 +11,7 @@ use super::state::{
 };
 use crate::model::{FlowRef, Node, NodeRef, Process};
 
-/// Effects that one step makes at most. The turn yields while it has room for less than that.
+/// The most effects that one step creates. The turn yields when it has room for fewer.
 const MAX_EFFECTS_PER_STEP: usize = 4;
 
 /// One turn of one instance.
@@ -26,7 +26,7 @@ pub(crate) struct Machine<'a> {
     pub(super) ops: u64,
     /// Why the last expression was null.
     pub(super) reason: Option<String>,
-    /// A variable has changed since conditions were looked at.
+    /// Whether a variable has changed since conditions were last evaluated.
     pub(super) changed: bool,
     pub(super) path: Path,
 }
@@ -61,7 +61,7 @@ impl<'a> Machine<'a> {
         Ok(Self { state, changed: false, ..Self::new(process, execution, cx) })
     }
 
-    /// Takes events in order, each with all that follows from it.
+    /// Handles the events in order, each with all steps that follow from it.
     pub(crate) fn advance(mut self, events: &[Event]) -> Result<Turn, Fault> {
         let mut verdicts = Vec::with_capacity(events.len());
         for event in events {
@@ -89,7 +89,7 @@ impl<'a> Machine<'a> {
         Ok(Turn { state, effects: self.effects, status, verdicts, ops: self.ops })
     }
 
-    /// Does steps until nothing moves, or until the slice is used up.
+    /// Does steps until none is left or the slice is used up.
     pub(super) fn run(&mut self) {
         let slice = self.cx.limits.ops_per_slice;
         let effects = self.cx.limits.slice_effects().saturating_sub(MAX_EFFECTS_PER_STEP);
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
         !self.state.steps.is_empty()
     }
 
-    // The state, in the words of the other files.
+    // Access to the state.
 
     pub(super) fn element(&self, id: ElementInstanceId) -> Option<&ElementInstance> {
         self.state.elements.get(&id)
@@ -157,14 +157,15 @@ impl<'a> Machine<'a> {
 
     /// Children of an element, in order of activation.
     pub(super) fn children_of(&self, id: ElementInstanceId) -> Vec<ElementInstanceId> {
-        // They are made after it, and it counts them: the search ends with the last one.
+        // Children are created after their parent, which counts them: the search can stop at the
+        // last one.
         let count = self.element(id).map_or(0, |element| element.busy as usize);
         let is_child = |(_, it): &(&ElementInstanceId, &ElementInstance)| it.parent == Some(id);
         let later = self.state.elements.range(ElementInstanceId(id.0.saturating_add(1))..);
         later.filter(is_child).take(count).map(|(id, _)| *id).collect()
     }
 
-    /// Makes an element.
+    /// Creates an element.
     pub(super) fn create(
         &mut self,
         node: Option<NodeRef>,
@@ -182,7 +183,7 @@ impl<'a> Machine<'a> {
         id
     }
 
-    /// Takes an element out of the tree. Whatever it waited for must be gone.
+    /// Removes an element from the tree. Its waits must be cancelled before.
     pub(super) fn remove(&mut self, id: ElementInstanceId) -> Option<ElementInstance> {
         let element = self.state.elements.remove(&id)?;
         if let Some(parent) = element.parent.and_then(|parent| self.element_mut(parent)) {
@@ -191,7 +192,7 @@ impl<'a> Machine<'a> {
         Some(element)
     }
 
-    /// Puts a token on its way to a node.
+    /// Queues a token for a node.
     pub(super) fn send_token(
         &mut self,
         node: NodeRef,

@@ -1,4 +1,4 @@
-//! Work for people: completed through the API, with everything a task list shows.
+//! Tasks of people: completed through the API, with the attributes that task lists show.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Evaluates one thing to show; lists may be written with commas.
+    /// Evaluates one attribute; a list may be written with commas.
     fn show(
         &mut self,
         id: ElementInstanceId,

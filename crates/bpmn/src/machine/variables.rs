@@ -1,4 +1,4 @@
-//! Variables and the scopes they live in.
+//! Variables and their scopes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::turn::Machine;
 use crate::expression::VariableScope;
 use crate::model::VariablePath;
 
-/// What an element sees.
+/// The variables that an element sees.
 pub(super) struct VisibleVariables<'m, 'a> {
     pub(super) machine: &'m Machine<'a>,
     pub(super) from: ElementInstanceId,
@@ -30,7 +30,7 @@ impl VariableScope for VisibleVariables<'_, '_> {
     }
 }
 
-/// Variables of a payload that no element has taken over yet: an input, or the result of a child.
+/// Variables of a payload that no element contains yet: an input, or the result of a child.
 pub(super) struct PayloadVariables<'a> {
     pub(super) values: &'a BTreeMap<String, Json>,
 }
@@ -50,7 +50,7 @@ impl VariableScope for PayloadVariables<'_> {
 }
 
 impl Machine<'_> {
-    /// A variable as it is seen from an element: the innermost scope that has it.
+    /// A variable as an element sees it: from the innermost scope that has it.
     pub(super) fn get(&self, from: ElementInstanceId, name: &str) -> Option<Json> {
         let mut at = Some(from);
         while let Some(id) = at {
@@ -66,7 +66,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Everything that is seen from an element, inner scopes first.
+    /// All variables that an element sees; inner scopes hide outer ones.
     pub(super) fn visible(&self, from: ElementInstanceId) -> BTreeMap<String, Json> {
         let mut all = BTreeMap::new();
         let mut at = Some(from);
@@ -79,7 +79,7 @@ impl Machine<'_> {
         all
     }
 
-    /// Counts of a multi-instance activity, under the names of both vocabularies.
+    /// The counters of a multi-instance activity, under the names of BPMN and of Camunda.
     fn multi_instance_counter(&self, id: ElementInstanceId, name: &str) -> Option<Json> {
         let ElementRole::MultiInstance(progress) = &self.element(id)?.role else { return None };
         let ended = progress.completed + progress.terminated;
@@ -93,7 +93,7 @@ impl Machine<'_> {
         Json::of(&count).ok()
     }
 
-    /// The nearest scope around an element: where its results land.
+    /// The nearest enclosing scope of an element, to which its results are written.
     pub(super) fn enclosing_scope(&self, id: ElementInstanceId) -> Option<ElementInstanceId> {
         let mut at = self.parent_of(id);
         while let Some(scope) = at {
@@ -119,7 +119,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Sets a variable, or a place inside the one that is there.
+    /// Sets a variable, or a property of an existing one.
     pub(super) fn set_target(
         &mut self,
         scope: ElementInstanceId,
@@ -131,8 +131,8 @@ impl Machine<'_> {
         self.set(scope, &target.variable, value);
     }
 
-    /// Writes where the variable lives, seen from an element: its own, or that of the nearest
-    /// scope that has it. One that lives nowhere becomes a variable of the process.
+    /// Writes a variable to the nearest scope that has it, beginning with the element itself. A
+    /// variable that no scope has becomes one of the process.
     pub(super) fn assign(&mut self, from: ElementInstanceId, name: &str, value: Json) {
         let mut at = Some(from);
         while let Some((id, element)) = at.and_then(|id| Some((id, self.element(id)?))) {
@@ -152,7 +152,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Sets a variable where it lives, or a place inside of it.
+    /// Sets a variable in the scope that has it, or a property of it.
     pub(super) fn assign_target(
         &mut self,
         from: ElementInstanceId,

@@ -1,4 +1,4 @@
-//! What activities do.
+//! Activities.
 
 use super::MessageSubscription;
 use crate::expression::Expression;
@@ -6,13 +6,13 @@ use crate::expression::Expression;
 /// A task.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Nothing to do: plain and manual tasks.
+    /// Plain and manual tasks: the token passes at once.
     Pass,
     /// For workers: service, send and business rule tasks.
     Worker(Box<WorkerJob>),
     User(Box<UserTask>),
     Receive(MessageSubscription),
-    /// Runs in the engine; its value goes to the result variable.
+    /// Runs in the engine; its value is written to the result variable.
     Script {
         code: Expression,
         result: Option<String>,
@@ -23,18 +23,18 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) struct WorkerJob {
     pub(crate) kind: Expression,
-    /// Attempts in all.
+    /// The total number of attempts.
     pub(crate) retries: Option<Expression>,
-    /// Milliseconds between attempts, when the model says so.
+    /// Milliseconds between attempts, if the model gives them.
     pub(crate) retry_ms: Option<u64>,
     pub(crate) priority: Option<Expression>,
     /// Static headers, as written.
     pub(crate) headers: Vec<(String, String)>,
-    /// A variable that takes the whole result.
+    /// A variable for the whole result.
     pub(crate) result: Option<String>,
 }
 
-/// Work for a person. Everything here is carried along; none of it decides anything.
+/// A task of a person. The attributes are for task lists; none of them affects execution.
 #[derive(Debug, Default)]
 pub(crate) struct UserTask {
     pub(crate) assignee: Option<Expression>,
@@ -56,22 +56,22 @@ pub(crate) struct Call {
     pub(crate) label: Option<Expression>,
     pub(crate) key: Option<Expression>,
     pub(crate) all_in: InputPropagation,
-    /// Whether the whole result comes out.
+    /// Whether the whole result is written back.
     pub(crate) all_out: bool,
-    /// Single values in, after or instead of all.
+    /// Single inputs, in addition to all variables or instead of them.
     pub(crate) inputs: Vec<super::Input>,
-    /// Single values out, read from the result.
+    /// Single outputs, read from the result.
     pub(crate) outputs: Vec<super::Output>,
 }
 
-/// Which visible variables go into a called definition.
+/// Which visible variables are passed to a called definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputPropagation {
-    /// All of them, and what mappings make.
+    /// All, and those of the mappings.
     All,
-    /// All of them, unless there are input mappings: then only what those make.
+    /// All; if there are input mappings, only those.
     AllWithoutMappings,
-    /// Only what is named.
+    /// Only the named ones.
     MappedOnly,
 }
 
@@ -80,10 +80,10 @@ pub(crate) enum InputPropagation {
 pub(crate) struct AdHoc {
     /// One activity at a time.
     pub(crate) sequential: bool,
-    /// When it holds after an activity, the sub-process is over.
+    /// The sub-process completes if this is true after an activity.
     pub(crate) completion: Option<Expression>,
-    /// Whether what still runs is ended then.
+    /// Whether activities that still run are then cancelled.
     pub(crate) cancel_remaining: bool,
-    /// The ids of the activities to start with; without it, all of them.
+    /// The ids of the activities to start; all of them without it.
     pub(crate) active: Option<Expression>,
 }

@@ -1,4 +1,4 @@
-//! Data in and out of elements, and how often they repeat.
+//! Mappings and repetition.
 
 use crate::expression::Expression;
 
@@ -9,21 +9,21 @@ pub(crate) struct Mapping {
     pub(crate) outputs: Vec<Output>,
 }
 
-/// A local variable made on entering.
+/// A local variable that is set on entering.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) target: VariablePath,
     pub(crate) source: Expression,
 }
 
-/// A variable of the enclosing scope made on leaving.
+/// A variable of the enclosing scope that is set on leaving.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) target: VariablePath,
     pub(crate) source: Expression,
 }
 
-/// A variable, or a place inside one: `order.total`.
+/// A variable, or a property of one: `order.total`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VariablePath {
     pub(crate) variable: String,
@@ -46,7 +46,7 @@ pub(crate) enum LoopCharacteristics {
     MultiInstance(MultiInstance),
     /// A standard loop.
     StandardLoop {
-        /// Whether the condition is asked before the first round.
+        /// Whether the condition is evaluated before the first repetition.
         test_before: bool,
         condition: Option<Expression>,
         maximum: Option<Expression>,
@@ -62,7 +62,7 @@ pub(crate) struct MultiInstance {
     pub(crate) collection: Option<Expression>,
     /// The variable of the item.
     pub(crate) item: Option<String>,
-    /// The collection that leaves the activity, and what each iteration adds to it.
+    /// The output collection, and the expression that each iteration adds to it.
     pub(crate) output: Option<(VariablePath, Expression)>,
     pub(crate) completion: Option<Expression>,
 }

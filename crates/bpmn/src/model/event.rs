@@ -43,11 +43,11 @@ pub(crate) enum EventTrigger {
     Cancel,
 }
 
-/// The message that is waited for.
+/// The subscription of a message.
 #[derive(Debug)]
 pub(crate) struct MessageSubscription {
     pub(crate) name: Expression,
-    /// The correlation key; without one, the instance's own key.
+    /// The correlation key; without one, the business key of the instance.
     pub(crate) key: Option<Expression>,
 }
 
@@ -62,13 +62,13 @@ pub(crate) enum ThrownEvent {
     Error(Expression),
     Escalation(Expression),
     Link(String),
-    /// Of one activity, or of everything that was done in the scope.
+    /// Of one activity, or of all completed activities of the scope.
     Compensation(Option<NodeRef>),
     Cancel,
 }
 
 impl EventTrigger {
-    /// The kind as people call it.
+    /// The name of the kind in messages.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Timer(_) => "timer",
@@ -83,7 +83,7 @@ impl EventTrigger {
         }
     }
 
-    /// The same in a sentence.
+    /// The name with its article, for sentences.
     pub(crate) fn with_article(&self) -> String {
         let name = self.name();
         let article = if name.starts_with('e') { "an" } else { "a" };

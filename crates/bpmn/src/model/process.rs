@@ -30,7 +30,7 @@ pub(crate) struct NodeRef(pub(crate) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FlowRef(pub(crate) usize);
 
-/// What a process or sub-process contains.
+/// The content of a process or sub-process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScopeBody {
     /// Start events of the body itself, in document order.
@@ -48,7 +48,7 @@ pub(crate) struct Node {
     pub(crate) id: Arc<str>,
     pub(crate) name: Option<String>,
     pub(crate) kind: NodeKind,
-    /// The sub-process around it; none in the process itself.
+    /// The enclosing sub-process; none in the process itself.
     pub(crate) parent: Option<NodeRef>,
     pub(crate) incoming: Vec<FlowRef>,
     pub(crate) outgoing: Vec<FlowRef>,
@@ -57,9 +57,9 @@ pub(crate) struct Node {
     pub(crate) boundaries: Vec<NodeRef>,
     pub(crate) repeat: Option<LoopCharacteristics>,
     pub(crate) mapping: Mapping,
-    /// What compensates it.
+    /// Its compensation handler.
     pub(crate) handler: Option<NodeRef>,
-    /// It runs only as a compensation handler.
+    /// Whether it runs only as a compensation handler.
     pub(crate) for_compensation: bool,
     pub(crate) position: Position,
 }
@@ -85,7 +85,7 @@ pub(crate) enum Gateway {
     Parallel,
     Inclusive,
     EventBased,
-    /// Goes on when its condition holds, and drops what arrives later.
+    /// Continues when its condition is true, and drops tokens that arrive later.
     Complex {
         activation: Option<Expression>,
     },
@@ -98,7 +98,7 @@ pub(crate) struct SubProcess {
     pub(crate) body: ScopeBody,
 }
 
-/// Which kind of sub-process.
+/// The kinds of sub-processes.
 #[derive(Debug)]
 pub(crate) enum SubProcessKind {
     Embedded,
@@ -145,7 +145,7 @@ impl Process {
 }
 
 impl Node {
-    /// Whether it is an activity: something with an inside that takes time, inputs and outputs.
+    /// Whether it is an activity, which may take time and has inputs and outputs.
     pub(crate) fn is_activity(&self) -> bool {
         matches!(self.kind, NodeKind::Task(_) | NodeKind::SubProcess(_) | NodeKind::Call(_))
     }
@@ -155,7 +155,7 @@ impl Node {
         matches!(&self.kind, NodeKind::Start(start) if start.trigger.is_none())
     }
 
-    /// What an event waits for; none for a plain start and for what is no catching event.
+    /// The trigger of a catching event; none for a plain start and for other nodes.
     pub(crate) fn trigger(&self) -> Option<&EventTrigger> {
         match &self.kind {
             NodeKind::Boundary(boundary) => Some(&boundary.trigger),

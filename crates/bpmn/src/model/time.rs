@@ -10,11 +10,11 @@ pub(crate) struct TimerDefinition {
     pub(crate) kind: TimerKind,
     /// A literal that was checked at deploy, or an expression.
     pub(crate) text: Expression,
-    /// Where calendar parts and cron live (T3).
+    /// The time zone of calendar durations and cron (T3).
     pub(crate) zone: Zone,
 }
 
-/// Which of the three.
+/// The kinds of timer definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     Date,

@@ -1,4 +1,4 @@
-//! What the readers of one process fill: nodes, flows, and references to resolve at the end.
+//! The state of reading one process: nodes, flows, and references to resolve at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ pub(super) struct Builder<'a> {
     pub(super) body: ScopeBody,
     pub(super) node_ids: BTreeMap<Arc<str>, NodeRef>,
     pub(super) flow_ids: BTreeMap<Arc<str>, FlowRef>,
-    /// How many flows lead from one node to another.
+    /// The number of flows from one node to another.
     pub(super) between: BTreeMap<(NodeRef, NodeRef), usize>,
-    /// Flows and associations as written: their ends may come later in the text.
+    /// Flows and associations as elements: their ends may come later in the text.
     pub(super) flow_elements: Vec<XmlElement<'a>>,
     pub(super) associations: Vec<XmlElement<'a>>,
-    /// Ids of elements that were refused: what refers to them is not wrong as well.
+    /// Ids of rejected elements: a reference to one is not reported as a second problem.
     pub(super) refused: BTreeSet<&'a str>,
 }
 
@@ -66,12 +66,12 @@ impl<'a> Builder<'a> {
         self.source.position(element.range().start)
     }
 
-    /// How messages name an element.
+    /// The name of an element in messages.
     pub(super) fn call(element: XmlElement<'_>) -> String {
         let kind = name(element);
         match attribute(element, "id") {
             Some(id) => format!("{kind} `{id}`"),
-            // A part of something: name the nearest element that has an id.
+            // An element without an id: named by the nearest ancestor that has one.
             None => {
                 let owner = element.ancestors().skip(1).find(|it| attribute(*it, "id").is_some());
                 owner.map_or_else(
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         self.problems.note(Code::Ignored, at, format!("{}: {what}", Self::call(element)));
     }
 
-    /// An attribute that must be there.
+    /// A required attribute.
     pub(super) fn required(&mut self, element: XmlElement<'a>, wanted: &str) -> Option<&'a str> {
         let found = attribute(element, wanted);
         if found.is_none() {
@@ -116,7 +116,7 @@ impl<'a> Builder<'a> {
         found
     }
 
-    /// True or false, as XML writes them.
+    /// A boolean in XML notation.
     pub(super) fn flag(&mut self, element: XmlElement<'a>, wanted: &str, default: bool) -> bool {
         match attribute(element, wanted) {
             None => default,
@@ -160,13 +160,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a text may be compiled: the code of a file has a limit.
+    /// Whether a text may be compiled: the code of a file has a total limit.
     pub(super) fn count_code_bytes(&mut self, element: XmlElement<'a>, text: &str) -> bool {
         let at = self.at(element);
         self.problems.count_code_bytes(text.len(), at)
     }
 
-    /// The language of an expression: its own, or the one of the whole file.
+    /// The language of an expression: its own, or that of the whole file.
     pub(super) fn language_of(&self, element: XmlElement<'a>) -> Option<&'a str> {
         attribute(element, "language").or(self.globals.language)
     }
@@ -184,7 +184,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A duration of ours, checked.
+    /// A duration attribute of the namespace `meantime`, checked.
     pub(super) fn delay_attribute(
         &mut self,
         element: XmlElement<'_>,
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
         Some(text.to_owned())
     }
 
-    /// Adds a node that does something.
+    /// Adds a node.
     pub(super) fn add(
         &mut self,
         element: XmlElement<'a>,
@@ -234,7 +234,7 @@ impl<'a> Builder<'a> {
         at
     }
 
-    /// The body that a container's elements belong to.
+    /// The body to which the elements of a container belong.
     pub(super) fn body_mut(&mut self, parent: Option<NodeRef>) -> &mut ScopeBody {
         let node = parent.and_then(|at| self.nodes.get_mut(at.0));
         match node.map(|node| &mut node.kind) {

@@ -41,7 +41,7 @@ impl<'a> Builder<'a> {
         };
         if let Some(zeebe) = zeebe {
             self.check_called_element(zeebe);
-            // As in Zeebe: mapped inputs come on top of what is visible.
+            // As in Zeebe, mapped inputs are added to the visible variables.
             let all = self.flag(zeebe, "propagateAllParentVariables", true);
             call.all_in = if all { InputPropagation::All } else { InputPropagation::MappedOnly };
             call.all_out = self.flag(zeebe, "propagateAllChildVariables", true);
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         .map(|version| self.expression(element, version))
     }
 
-    /// `camunda:in` and `camunda:out`: once one is there, only what they name crosses.
+    /// `camunda:in` and `camunda:out`: if there is one, only the named variables are passed.
     fn camunda_variables(&mut self, element: XmlElement<'a>, call: &mut Call) {
         let is_mapping = |it: &XmlElement<'a>| {
             vendor(*it) == Vendor::Camunda && matches!(name(*it), "in" | "out")
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
         call.all_out &= !mappings.iter().any(|it| name(*it) == "out");
         for mapping in mappings {
             if let Some(key) = attribute(mapping, "businessKey") {
-                // `#{execution.processBusinessKey}` hands on the caller's own key.
+                // `#{execution.processBusinessKey}` passes the business key of the caller.
                 call.key = Some(if key.contains("processBusinessKey") {
                     Expression::business_key()
                 } else {
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What `zeebe:calledElement` says.
+/// The supported attributes of `zeebe:calledElement`.
 const CALLED_ELEMENT_ATTRIBUTES: [&str; 5] = [
     "processId",
     "propagateAllChildVariables",

@@ -1,4 +1,4 @@
-//! The elements of a process or sub-process. Only the dispatch: each family has its own file.
+//! The elements of a process or sub-process. Dispatch only: each kind has its own file.
 
 use super::builder::Builder;
 use super::tree::{XmlElement, attribute, children, name};
@@ -64,7 +64,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Data objects are notes here; moving data between them would need to be executed.
+    /// Data objects and plain associations are accepted as documentation; an assignment or
+    /// transformation is rejected, because it would have to be executed.
     pub(super) fn check_data(&mut self, element: XmlElement<'a>) {
         let moves =
             children(element).find(|it| matches!(name(*it), "assignment" | "transformation"));

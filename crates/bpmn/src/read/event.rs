@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
             self.error_with_help(Code::BadValue, element, &what, "remove cancelActivity=\"false\"");
         }
         let mapping = self.mapping(element);
-        // The host is filled in when all nodes are known.
+        // The host is set when all nodes are known.
         let boundary = BoundaryEvent { host: NodeRef(0), interrupting, trigger };
         let at = self.add(element, NodeKind::Boundary(boundary), parent);
         self.nodes[at.0].mapping = mapping;
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A cycle needs something that can happen again (B3).
+    /// A cycle needs an event that can fire more than once (B3).
     fn check_repetition(
         &mut self,
         element: XmlElement<'a>,
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The one event definition inside an event, or by reference.
+    /// The one event definition of an event, inside it or by reference.
     fn event_definition(&mut self, element: XmlElement<'a>) -> Option<XmlElement<'a>> {
         let mut found = Vec::new();
         for part in children(element) {
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         found.first().copied()
     }
 
-    /// What a catching event waits for.
+    /// The trigger of a catching event.
     fn event_trigger(
         &mut self,
         event: XmlElement<'a>,
@@ -209,7 +209,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What a throwing event does.
+    /// The effect of a throwing event.
     fn thrown_event(&mut self, event: XmlElement<'a>) -> ThrownEvent {
         let Some(definition) = self.event_definition(event) else { return ThrownEvent::None };
         let thrown = match name(definition) {
@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
                     let what = "compensation is always waited for";
                     self.error(Code::UnsupportedAttribute, definition, what);
                 }
-                // The activity is filled in when all nodes are known.
+                // The activity is set when all nodes are known.
                 Some(ThrownEvent::Compensation(None))
             }
             "cancelEventDefinition" => Some(ThrownEvent::Cancel),
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
         named.map(|named| self.expression(definition, &named))
     }
 
-    /// A code to catch: `Some(None)` catches everything.
+    /// A code to catch; `Some(None)` catches every code.
     #[expect(clippy::option_option, reason = "a missing code is fine, an unknown one is not")]
     fn caught_code(
         &mut self,
@@ -310,7 +310,7 @@ impl<'a> Builder<'a> {
         Some(attribute(global, wanted).map(str::to_owned))
     }
 
-    /// A code to throw: it must be there.
+    /// A code to throw, which is required.
     fn thrown_code(
         &mut self,
         definition: XmlElement<'a>,

@@ -6,7 +6,7 @@ use super::vocabulary::{self, ExtensionSupport};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    /// Attributes and extensions of an element and of its event definitions.
+    /// Checks the attributes and extensions of an element and of its event definitions.
     pub(super) fn check_attributes_and_extensions(&mut self, element: XmlElement<'a>) {
         let allowed = vocabulary::attributes(name(element));
         for attribute in element.attributes().filter(|it| it.namespace().is_none()) {
@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Elements inside an element that has its own reader.
+    /// Checks the children of an element that has its own reader.
     pub(super) fn check_children(&mut self, element: XmlElement<'a>, read: &[&str]) {
         for part in children(element) {
             match name(part) {

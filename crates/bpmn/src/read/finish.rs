@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Only an association from a compensation event to an activity has a meaning.
+    /// Only an association from a compensation event to an activity is executed.
     fn resolve_association(&mut self, element: XmlElement<'a>) {
         let end = |wanted| attribute(element, wanted).and_then(|id| self.node_ids.get(id).copied());
         let (Some(source), Some(target)) = (end("sourceRef"), end("targetRef")) else { return };
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
         self.nodes[host.0].handler = Some(target);
     }
 
-    /// Nodes that nothing leads to: the beginnings of a body without start events.
+    /// Nodes without an incoming flow: they start a body that has no start event.
     fn find_implicit_starts(&mut self) {
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];

@@ -26,7 +26,8 @@ impl<'a> Builder<'a> {
         let id: Arc<str> = match attribute(element, "id") {
             Some(id) => id.into(),
             None => {
-                // Without an id of its own, its ends and its number among them name it.
+                // A flow without an id is named by its two ends and its number among the flows
+                // between them.
                 let ends = (&self.nodes[source.0].id, &self.nodes[target.0].id);
                 let number = self.between.get(&(source, target)).copied().unwrap_or_default();
                 format!("{}->{}#{number}", ends.0, ends.1).into()
@@ -52,7 +53,7 @@ impl<'a> Builder<'a> {
         found
     }
 
-    /// A condition inside an element. Modelers leave empty ones behind, which say nothing.
+    /// A condition inside an element. Empty ones, which modelers leave behind, are ignored.
     pub(super) fn condition_in(
         &mut self,
         element: XmlElement<'a>,
@@ -65,7 +66,7 @@ impl<'a> Builder<'a> {
         (!is_empty).then(|| self.condition(found))
     }
 
-    /// A condition: plain text would never be true or false.
+    /// A condition must be an expression: plain text is never true or false.
     fn condition(&mut self, element: XmlElement<'a>) -> Expression {
         let language = self.language_of(element);
         let written = text(element);

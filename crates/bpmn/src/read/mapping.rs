@@ -36,7 +36,7 @@ impl<'a> Builder<'a> {
         mapping
     }
 
-    /// Camunda 7 writes the payload of a thrown signal as `camunda:in` of its definition.
+    /// Camunda 7 writes the payload of a thrown signal as `camunda:in` of its event definition.
     fn signal_payload(&mut self, element: XmlElement<'a>, mapping: &mut Mapping) {
         let Some(signal) = super::tree::child(element, "signalEventDefinition") else { return };
         let ins = extensions(signal).filter(|it| vendor(*it) == Vendor::Camunda);

@@ -1,14 +1,14 @@
-//! From BPMN XML to a checked model, with every problem at once.
+//! Reads BPMN XML to a checked model and reports all problems at once.
 //!
 //! | file | reads |
 //! |---|---|
 //! | `xml` | the text, within limits |
-//! | `tree` | names and attributes by vendor |
+//! | `tree` | names and attributes by vendor, not by prefix |
 //! | `root` | messages, signals, errors; which processes are executable |
 //! | `container` | the elements of a process or sub-process: the dispatch |
-//! | `event`, `timer`, `task`, `worker_job`, `gateway` | one family each |
-//! | `sub_process`, `call`, `loop_characteristics`, `mapping`, `flow` | one family each |
-//! | `vocabulary` | what may be written on which element, and what is refused by name |
+//! | `event`, `timer`, `task`, `worker_job`, `gateway` | one kind of element each |
+//! | `sub_process`, `call`, `loop_characteristics`, `mapping`, `flow` | one kind of element each |
+//! | `vocabulary` | which attributes and extensions are supported, ignored or rejected |
 //! | `finish` | references between elements, once all are known |
 
 mod builder;

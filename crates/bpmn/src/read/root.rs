@@ -1,4 +1,4 @@
-//! The outermost element: what all processes share, and which of them are executable.
+//! The root element: what all processes share, and which of them are executable.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::expression::Language;
 use crate::model::Process;
 use crate::problem::{Code, Problems};
 
-/// A process, and the parts of its definition that execution does not need.
+/// A process, and the attributes of its definition that execution does not need.
 #[derive(Debug)]
 pub(crate) struct ReadProcess {
     pub(crate) process: Process,
-    /// The author's own version text.
+    /// The author's version label.
     pub(crate) label: Option<String>,
     /// The execution deadline, as an ISO duration.
     pub(crate) deadline: Option<String>,
-    /// The zone of calendar durations and cron.
+    /// The time zone of calendar durations and cron.
     pub(crate) zone: meantime_core::time::Zone,
 }
 
@@ -109,7 +109,7 @@ fn read_process<'a>(
 }
 
 impl RootElements<'_> {
-    /// A global element of a certain kind.
+    /// A root element of a certain kind.
     pub(super) fn get(&self, id: &str, kind: &str) -> Option<XmlElement<'_>> {
         self.elements.get(id).copied().filter(|it| name(*it) == kind)
     }

@@ -41,7 +41,8 @@ impl<'a> Builder<'a> {
         AdHoc { sequential, completion, cancel_remaining, active }
     }
 
-    /// A worker that chooses the activities, and results that are gathered, are not executed.
+    /// Rejects ad-hoc sub-processes whose activities a worker chooses, and their output
+    /// collections.
     fn refuse_ad_hoc_work(&mut self, element: XmlElement<'a>, zeebe: Option<XmlElement<'a>>) {
         if let Some(work) = extension(element, Vendor::Zeebe, "taskDefinition") {
             let what = "a worker cannot choose what runs in an ad-hoc sub-process";

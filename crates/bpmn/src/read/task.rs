@@ -20,7 +20,8 @@ impl<'a> Builder<'a> {
                 None => return self.add_placeholder_task(element, parent),
             },
             "scriptTask" => self.script_task(element),
-            // Camunda 8 writes scripts as work or as an expression, on any of these.
+            // Camunda 8 writes a script as a worker's task or as an expression, at any of these
+            // tasks.
             "serviceTask" | "sendTask" | "businessRuleTask" => {
                 match self.worker_job(element, element) {
                     Some(work) => Task::Worker(Box::new(work)),
@@ -37,7 +38,7 @@ impl<'a> Builder<'a> {
         self.add_activity(element, NodeKind::Task(Task::Pass), parent);
     }
 
-    /// What all activities have: mappings, repetition, compensation.
+    /// Reads what all activities have: mappings, repetition, compensation.
     pub(super) fn add_activity(
         &mut self,
         element: XmlElement<'a>,
@@ -155,7 +156,7 @@ impl<'a> Builder<'a> {
         task
     }
 
-    /// The standard's own way to name people: `humanPerformer` and `potentialOwner`.
+    /// The elements of the standard that name people: `humanPerformer` and `potentialOwner`.
     fn standard_owners(&mut self, element: XmlElement<'a>, task: &mut UserTask) {
         for role in children(element) {
             let assignment = child(role, "resourceAssignmentExpression");

@@ -1,4 +1,4 @@
-//! Timer definitions: exactly one time, literals checked here and now (B1).
+//! Timer definitions: exactly one time; literals are checked when they are read (B1).
 
 use meantime_core::Timestamp;
 use meantime_core::time::{Cron, Cycle, Span, TimeError};
@@ -34,7 +34,7 @@ impl<'a> Builder<'a> {
         };
         let zone = self.zone_of(definition).unwrap_or_else(|| self.zone.clone());
         let written = text(time);
-        // A literal stays one, whatever language the rest of the file is in.
+        // A valid literal stays a literal, whatever the expression language of the file is.
         let language = self.language_of(time).filter(|_| check(kind, &written).is_err());
         let text = self.expression_in(time, &written, language);
         if let Some(literal) = text.literal()

@@ -8,15 +8,15 @@ pub(super) type XmlElement<'a> = Node<'a, 'a>;
 /// The vendor whose namespace a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Vendor {
-    /// BPMN itself; of attributes also those without a prefix.
+    /// BPMN itself, and attributes without a prefix.
     Bpmn,
-    /// Camunda 7, and Activiti and Flowable, which share its words.
+    /// Camunda 7, and Activiti and Flowable, which use its names.
     Camunda,
     /// Camunda 8.
     Zeebe,
-    /// Our own.
+    /// The namespace of this engine.
     Meantime,
-    /// Anybody else: drawings, modelers, notes.
+    /// Any other namespace: diagrams, modelers, annotations.
     Other,
 }
 
@@ -36,7 +36,7 @@ impl Vendor {
         }
     }
 
-    /// The prefix that people know it by.
+    /// The usual prefix of the namespace.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             Self::Bpmn => "bpmn",
@@ -60,23 +60,23 @@ pub(super) fn is_bpmn(element: XmlElement<'_>, wanted: &str) -> bool {
     vendor(element) == Vendor::Bpmn && name(element) == wanted
 }
 
-/// The elements of BPMN inside an element.
+/// The child elements of BPMN.
 pub(super) fn children(element: XmlElement<'_>) -> impl Iterator<Item = XmlElement<'_>> {
     element.children().filter(|child| child.is_element() && vendor(*child) == Vendor::Bpmn)
 }
 
-/// The first element of BPMN with a name.
+/// The first child element of BPMN with a name.
 pub(super) fn child<'a>(element: XmlElement<'a>, wanted: &str) -> Option<XmlElement<'a>> {
     children(element).find(|child| name(*child) == wanted)
 }
 
-/// What vendors have written into `extensionElements`.
+/// The elements in `extensionElements`.
 pub(super) fn extensions(element: XmlElement<'_>) -> impl Iterator<Item = XmlElement<'_>> {
     let holders = children(element).filter(|child| name(*child) == "extensionElements");
     holders.flat_map(|holder| holder.children().filter(Node::is_element))
 }
 
-/// One of a vendor's elements in `extensionElements`.
+/// The first element of a vendor with a name in `extensionElements`.
 pub(super) fn extension<'a>(
     element: XmlElement<'a>,
     of: Vendor,
@@ -120,7 +120,7 @@ pub(super) fn vendor_attributes(
     prefixed.map(|it| (Vendor::of(it.namespace()), it))
 }
 
-/// All text inside an element, comments left out.
+/// All text inside an element, without comments.
 pub(super) fn text(element: XmlElement<'_>) -> String {
     let texts = element.descendants().filter(Node::is_text).filter_map(|it| it.text());
     texts.collect::<String>().trim().to_owned()

@@ -8,11 +8,11 @@ use crate::problem::Code;
 pub(super) enum ExtensionSupport {
     /// Read by the element's own reader.
     Supported,
-    /// For people and tools.
+    /// For people and tools; without effect.
     Ignored,
-    /// Accepted, and people should know that it does nothing.
+    /// Accepted with a warning that it has no effect.
     IgnoredWithNote(&'static str),
-    /// Would have to be executed, and is not.
+    /// Would have to be executed and is not supported.
     Rejected(Code, &'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Work for workers: whose type it is, and how often it is tried.
+//! Tasks of workers: their type and their attempts.
 
 use meantime_core::time::{Cycle, Span};
 
@@ -8,7 +8,8 @@ use crate::model::WorkerJob;
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    /// The work of a task or throwing event. `on` carries Camunda 7's attributes.
+    /// The task of an activity or throwing event. `on` is the element with the attributes of
+    /// Camunda 7.
     pub(super) fn worker_job(
         &mut self,
         element: XmlElement<'a>,
@@ -23,7 +24,7 @@ impl<'a> Builder<'a> {
             .or_else(|| vendor_attribute(on, Vendor::Meantime, "type"))
             .or_else(|| vendor_attribute(on, Vendor::Camunda, "topic"));
         let Some(kind) = kind else {
-            // A decision is refused by its own name.
+            // A decision is rejected with its own message.
             let decides = extension(element, Vendor::Zeebe, "calledDecision").is_some();
             if self.problems.errors() == errors && !decides {
                 let what = "no worker is named for this";
@@ -47,7 +48,7 @@ impl<'a> Builder<'a> {
         Some(WorkerJob { kind, retries, retry_ms, priority, headers, result })
     }
 
-    /// Work that is bound to classes and beans of another engine.
+    /// Rejects tasks that are bound to classes or beans of another engine.
     fn refuse_java(&mut self, element: XmlElement<'a>) {
         for wanted in ["class", "delegateExpression", "expression"] {
             if let Some(value) = vendor_attribute(element, Vendor::Camunda, wanted) {
@@ -73,8 +74,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// `R3/PT10M`: so many attempts, so far apart. `PT1M,PT5M`: one more attempt than there are
-    /// waits, of which the first one counts.
+    /// `R3/PT10M`: three attempts, ten minutes apart. `PT1M,PT5M`: one attempt more than there are
+    /// durations; all are apart by the first duration.
     fn retry_cycle(&mut self, element: XmlElement<'a>) -> Option<(u64, u64)> {
         let cycle = extension(element, Vendor::Camunda, "failedJobRetryTimeCycle")?;
         let written = text(cycle);

@@ -1,4 +1,4 @@
-//! Parses XML within limits: no document types, no entity expansion, bounded nesting.
+//! Parses XML within limits: no document type declarations, no entity expansion, bounded nesting.
 
 use meantime_core::{Limits, LineMap, Position};
 use roxmltree::{Document, ParsingOptions};
@@ -8,7 +8,7 @@ use crate::problem::{Code, Problems};
 /// Elements, attributes and texts of one file.
 const MAX_NODES: u32 = 200_000;
 
-/// Levels of elements. Sub-processes are two levels each, so this is deep enough.
+/// Nesting depth of elements. A sub-process takes two levels, so this is deep enough.
 const MAX_DEPTH: usize = 256;
 
 /// Attributes of one element: the parser compares each with all others.
@@ -17,7 +17,7 @@ const MAX_ATTRIBUTES: usize = 1_000;
 /// Namespaces in scope: the parser copies them to every element that declares one.
 const MAX_NAMESPACES: usize = 256;
 
-/// Parses a text, or says why not.
+/// Parses a text, or reports why it cannot.
 pub(super) fn parse<'a>(
     text: &'a str,
     limits: &Limits,
@@ -34,7 +34,7 @@ pub(super) fn parse<'a>(
         problems.error(Code::TooLarge, SourceText::new(text).position(at), message);
         return None;
     }
-    // A byte order mark is no part of the document.
+    // A byte order mark is not part of the document.
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
     match Document::parse_with_options(text, options) {
@@ -70,8 +70,9 @@ fn error_position(error: &roxmltree::Error) -> Position {
     Position { line: at.row.max(1), column: at.col.max(1) }
 }
 
-/// Where a text passes a limit of shape, and which one, found before anything is built. Looks at
-/// tags outside of comments and texts; what is not well-formed is left to the parser.
+/// The first position at which a text exceeds a limit of its shape, and the limit; found before a
+/// tree is built. Only tags outside of comments and texts are counted; a text that is not
+/// well-formed is left to the parser.
 fn exceeded_shape_limit(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     // Namespaces in scope inside of each open element.
@@ -113,9 +114,9 @@ fn exceeded_shape_limit(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// What can be seen of a tag without understanding it.
+/// The parts of a tag that can be found without parsing its content.
 struct Tag {
-    /// Its `>`, past quoted attribute values.
+    /// The position of its `>`, after quoted attribute values.
     end: usize,
     attributes: usize,
     /// Attributes that declare a namespace.
@@ -149,7 +150,7 @@ impl Tag {
     }
 }
 
-/// A text with the positions in it.
+/// A text with its line starts.
 #[derive(Debug)]
 pub(super) struct SourceText<'a> {
     text: &'a str,

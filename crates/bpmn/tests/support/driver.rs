@@ -1,4 +1,4 @@
-//! Drives the notation by hand: a kernel in fifty lines, which checks what it is asked to do.
+//! Drives the notation without a kernel, and checks the effects that it requests.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub(crate) struct Driver {
     pub(crate) open: BTreeMap<EffectKey, Open>,
     pub(crate) incidents: Vec<String>,
     pub(crate) outcome: Option<Outcome>,
-    /// How often each node was entered and not left, by what the turns have told.
+    /// How often each node was entered and not left, by the records of the turns.
     pub(crate) inside: BTreeMap<String, i64>,
-    /// Every state there was, to compare runs.
+    /// All states, to compare runs.
     pub(crate) states: Vec<State>,
 }
 
-/// Something armed.
+/// An open effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Open {
     Task,
@@ -44,7 +44,7 @@ impl Driver {
         driver
     }
 
-    /// Compiles a text; nothing is started.
+    /// Compiles a text without starting it.
     pub(crate) fn new(text: &str, limits: Limits) -> Self {
         let source = Source { name: "test".to_owned(), text: text.into(), files: Vec::new() };
         let compiled = Bpmn.compile(&source, &limits);
@@ -63,7 +63,7 @@ impl Driver {
         }
     }
 
-    /// Takes events in one turn, and whatever follows from them.
+    /// Processes events in one turn, and all turns that follow by yielding.
     pub(crate) fn advance(&mut self, events: &[Event]) -> Vec<Verdict> {
         let state = self.state.clone();
         let turn = self.turn(|definition, cx| Bpmn.advance(definition, &state, events, cx));
@@ -73,7 +73,7 @@ impl Driver {
         verdicts
     }
 
-    /// Finishes what is open under a key: time passes for a timer.
+    /// Finishes the open effect of a key; for a timer, time passes.
     pub(crate) fn finish(&mut self, key: EffectKey) -> Verdict {
         let event = match self.open.remove(&key) {
             Some(Open::Task) => {
@@ -108,7 +108,7 @@ impl Driver {
         run(&self.definition, &cx).unwrap_or_else(|fault| panic!("{fault:?}"))
     }
 
-    /// Performs what a turn wants, and goes on for as long as it gives way.
+    /// Performs the effects of a turn, and continues as long as it yields.
     fn apply(&mut self, mut turn: Turn) {
         loop {
             assert!(turn.effects.len() <= self.limits.effects_per_turn, "too many effects");
@@ -123,7 +123,7 @@ impl Driver {
                 Status::Running => return,
                 Status::Closing(_) => panic!("a process never closes"),
                 Status::Ended(outcome) => {
-                    // What is still armed, such as event sub-processes, the kernel withdraws.
+                    // The kernel cancels what is still armed, such as event sub-processes.
                     assert!(!self.open.values().any(|open| *open == Open::Task), "a task is left");
                     self.outcome = Some(outcome);
                     return;
@@ -168,7 +168,7 @@ impl Driver {
         }
     }
 
-    /// A node was entered (`+`), left (`-`), ended from outside (`!`), or just passed.
+    /// A node was entered (`+`), left (`-`), cancelled (`!`), or only passed.
     fn count(&mut self, mark: &str) {
         let change = match mark.get(..1) {
             Some("+") => 1,

@@ -1,4 +1,5 @@
-//! Models written short: what every file repeats is added, and arrows become sequence flows.
+//! Shorthand for models: the lines that every file repeats are added, and arrows become sequence
+//! flows.
 //!
 //! ```text
 //! <serviceTask id="work" meantime:type="work"/>
@@ -8,7 +9,7 @@
 
 use std::fmt::Write;
 
-/// The whole document for a text that may be written short.
+/// The whole document for a text that may be in shorthand.
 pub(crate) fn full(text: &str) -> String {
     let text = arrows(text);
     if text.contains("<definitions") || text.contains(":definitions") || text.starts_with("<?xml") {
@@ -24,7 +25,7 @@ pub(crate) fn full(text: &str) -> String {
     )
 }
 
-/// One process around everything but what it refers to.
+/// Wraps everything in one process, except for elements that the process refers to.
 fn process(text: &str) -> String {
     let is_global = |line: &&str| {
         ["<message ", "<signal ", "<error ", "<escalation "]
@@ -36,7 +37,7 @@ fn process(text: &str) -> String {
     format!("{globals}\n<process id=\"main\" isExecutable=\"true\">\n{inner}\n</process>")
 }
 
-/// Lines such as `a -> b -> c : = condition`, each flow named after its ends.
+/// Lines such as `a -> b -> c : = condition`; each flow is named after its ends.
 fn arrows(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! `meantime bench`: prints what was measured.
+//! `meantime bench`: runs a bench and prints its figures.
 
 use std::process::ExitCode;
 

@@ -121,9 +121,9 @@ async fn deploy_directory(
     Ok(loaded)
 }
 
-/// Pauses the schedules of definitions that were deployed for the first time: who advances the
-/// clock by a month wants to see the instance that they started, not thirty nightly runs. Returns
-/// the names of those definitions.
+/// Pauses the schedules of definitions that were deployed for the first time: a user who advances
+/// the clock by a month wants to see the instance that they started, not thirty nightly runs.
+/// Returns the names of those definitions.
 async fn pause_new_schedules(
     kernel: &Kernel,
     loaded: &[(String, u32, bool)],
@@ -265,7 +265,7 @@ fn watch_directory(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<Pat
             if !definitions::is_definition(&path) {
                 continue;
             }
-            // A file that is gone, or half written, is read again with its next notification.
+            // A file that was deleted, or is incomplete, is read again with its next notification.
             for file in definitions::find(&path, &catalogs).unwrap_or_default() {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;

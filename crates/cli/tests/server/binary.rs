@@ -1,4 +1,4 @@
-//! The real binary as a server of its own, ended with the test.
+//! The real binary as a server in its own process, which ends with the test.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
@@ -21,18 +21,18 @@ impl Server {
         Self::start(directory, &[&["serve", "--db", &db], arguments].concat())
     }
 
-    /// The same again, at the address of one that is gone.
+    /// Starts a server again, at the address of one that has ended.
     pub(crate) fn again(directory: &Path, address: &str) -> Self {
         let db = format!("sqlite:{}", directory.join("state.db").display());
         Self::listen(directory, &["serve", "--db", &db], address)
     }
 
-    /// Any command that serves, on any free port.
+    /// Starts any command that serves, on any free port.
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
         Self::listen(directory, arguments, "127.0.0.1:0")
     }
 
-    /// The same on a given port.
+    /// Like [`Self::start`], on a given port.
     pub(crate) fn listen(directory: &Path, arguments: &[&str], address: &str) -> Self {
         let mut child = Command::new(BINARY)
             .args(arguments)
@@ -47,19 +47,19 @@ impl Server {
         let output = child.stderr.take().expect("a pipe");
         let mut lines = BufReader::new(output).lines();
         let url = format!("http://{}", address_of(&mut lines));
-        // Whatever else it says must go somewhere.
+        // Keeps reading the log: a full pipe would block the server.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Self { child, url }
     }
 
-    /// Runs a command against it.
+    /// Runs a command against the server.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(BINARY);
         command.args(arguments).env("MEANTIME_URL", &self.url);
         command.output().expect("the binary runs")
     }
 
-    /// What a command prints, which must succeed.
+    /// The output of a command, which must succeed.
     pub(crate) fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let shown = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -68,26 +68,26 @@ impl Server {
         shown
     }
 
-    /// The same as one JSON document.
+    /// The output of a command, as one JSON document.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let text = self.text(&[arguments, &["--format", "json"]].concat());
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
     }
 
-    /// Sends it a signal, such as `-TERM`.
+    /// Sends a signal, such as `-TERM`.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args([name, &id]).status().expect("kill");
         assert!(sent.success(), "kill {name} {id}");
     }
 
-    /// Tells it to end, and waits for that.
+    /// Asks the server to end, and waits for it.
     pub(crate) fn stop(mut self) -> Option<i32> {
         self.signal("-TERM");
         self.child.wait().expect("it ends").code()
     }
 
-    /// Ends it without asking.
+    /// Kills the server.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("it ends");
@@ -96,13 +96,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed then.
+        // It may have ended already, which the test has then noticed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Where it listens, from its log.
+/// The address from the log of the server.
 fn address_of(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
     let mut said = Vec::new();
     for line in lines.map_while(Result::ok) {
@@ -115,7 +115,7 @@ fn address_of(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
     panic!("it did not listen: {}", said.join("\n"))
 }
 
-/// Writes a file; its path.
+/// Writes a file and returns its path.
 pub(crate) fn write(directory: &Path, name: &str, text: &str) -> String {
     let path = directory.join(name);
     std::fs::write(&path, text).expect("written");

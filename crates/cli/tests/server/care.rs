@@ -1,4 +1,4 @@
-//! Care for a store: refused servers, copies that other tools made, damage.
+//! Operating a store: servers that refuse to start, copies made by other tools, damage.
 
 use std::process::{Command, Output};
 
@@ -16,7 +16,7 @@ fn a_server_that_is_refused_leaves_no_file_behind() {
     let holder = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = holder.local_addr().expect("an address").to_string();
     let db = format!("sqlite:{}", directory.path().join("store.db").display());
-    // The network without credentials, and a port that somebody else has.
+    // Listening on the network without credentials, and a port that is in use.
     for address in ["0.0.0.0:0", &taken] {
         let refused = run(&["serve", "--db", &db, "--listen", address]);
         assert!(!refused.status.success(), "{address}");
@@ -31,7 +31,7 @@ fn a_database_that_other_tools_restored_is_marked_and_starts_paused() {
     let url = crate::postgres::as_url(database.url());
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::start(directory.path(), &["serve", "--db", &url]);
-    // As long as somebody uses it, it is no copy.
+    // A store that a server uses is not a copy.
     assert!(!run(&["restore", "--mark", "--db", &url]).status.success());
     assert_eq!(server.stop(), Some(0));
     let marked = run(&["restore", "--mark", "--reason", "drill", "--db", &url]);
@@ -46,7 +46,7 @@ fn a_database_that_other_tools_restored_is_marked_and_starts_paused() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// A store that somebody damages while no server runs.
+/// A store that is damaged while no server runs.
 enum Store {
     File(tempfile::TempDir),
     Database(Box<Database>),
@@ -96,7 +96,7 @@ fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
         let sound = run(&["doctor", "--db", &db]);
         assert!(sound.status.success(), "{sound:?}");
         assert_eq!(server.stop(), Some(0));
-        // The newest one is left alone.
+        // The newest instance is left intact.
         let damage = "UPDATE instance SET COLUMN = BAD WHERE id_order = (SELECT id_order FROM instance \
                       ORDER BY id_order DESC LIMIT 1 OFFSET PLACE);";
         for (column, place) in [("open", "3"), ("meta", "2"), ("state", "1")] {

@@ -1,9 +1,9 @@
-//! A server whose process is ended without asking, again and again, under load.
+//! A server that is killed repeatedly under load.
 //!
 //! ```text
 //!   starters: each start with its own key, repeated until it is acknowledged ─┐
 //!   workers:  claim many, complete many, note what was acknowledged          ─┼─► audit
-//!   this test: kill -9 after so many acknowledgements, start again           ─┘
+//!   this test: kill -9 after some acknowledgements, start again              ─┘
 //! ```
 
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ fn start_all(url: &str, ledger: &Ledger) {
     }
 }
 
-/// Claims and completes; a report that was not acknowledged is left to the lease.
+/// Claims and completes; a task whose report was not acknowledged is offered again after its lease.
 fn work(url: &str, ledger: &Ledger) {
     let claim = json!({ "worker": "w", "max": 20, "leaseMs": 500, "waitMs": 200 });
     while !ledger.over.load(Ordering::SeqCst) {
@@ -116,7 +116,7 @@ fn work(url: &str, ledger: &Ledger) {
         let (status, answer) = insist(|| post(url, "/tasks/complete", "", &report));
         assert_eq!(status, 200, "{answer}");
         for (task, result) in tasks.iter().zip(answer["results"].as_array().into_iter().flatten()) {
-            // A report whose first answer was lost finds its task gone.
+            // If the answer to the first report was lost, the task is already closed.
             let status = result["status"].as_u64();
             assert!(matches!(status, Some(200 | 404 | 409)), "{result}");
             let id = task["instanceId"].as_str().expect("an instance").to_owned();
@@ -130,7 +130,7 @@ fn result(task: &Value) -> Value {
     json!({ "id": task["id"], "leaseToken": task["leaseToken"], "output": output })
 }
 
-/// Repeats a request until somebody answers it.
+/// Repeats a request until it is answered.
 fn insist(ask: impl Fn() -> std::io::Result<(u16, Value)>) -> (u16, Value) {
     loop {
         match ask() {
@@ -140,7 +140,7 @@ fn insist(ask: impl Fn() -> std::io::Result<(u16, Value)>) -> (u16, Value) {
     }
 }
 
-/// Comes back when every instance is over.
+/// Returns when all instances have ended.
 fn until_nothing_runs(url: &str) {
     loop {
         let (_, page) = insist(|| get(url, "/instances?status=running&limit=1"));

@@ -1,4 +1,4 @@
-//! A client that keeps its connection: for tests that send many requests.
+//! A client that keeps its connection open, for tests that send many requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ impl Connection {
         Self { stream: BufReader::new(stream), host }
     }
 
-    /// Sends a request; nothing when the server went away before it answered.
+    /// Sends a request; `None` if the server closed the connection before it answered.
     pub(crate) fn ask(&mut self, method: &str, path: &str, body: &str) -> Option<(u16, Value)> {
         let (host, length) = (&self.host, body.len());
         let text = format!(

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::binary::{Server, write};
 use crate::http::Connection;
 
-/// `meantime dev` on a copy of the examples that calls its own port.
+/// `meantime dev` on a copy of the examples that call its own port.
 fn dev(directory: &Path) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -104,7 +104,7 @@ fn a_thousand_subjects_run_once_for_each_slot_across_five_kills() {
             let to = to.clone();
             std::thread::spawn(move || Connection::to(&url).ask("POST", "/clock/advance", &to))
         };
-        // Some runs of this hour have ended, some have not begun: the process dies there.
+        // The process is killed when some runs of this hour have ended and some have not begun.
         let mut watcher = Connection::to(&server.url);
         while runs(&mut watcher, hour) == 0 {}
         server.kill();
@@ -134,7 +134,7 @@ fn a_thousand_subjects_run_once_for_each_slot_across_five_kills() {
     let expected = (json!(5), json!("completed"));
     let wrong: Vec<_> = seen.iter().filter(|(_, it)| **it != expected).take(5).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each run counted once: the evolving context says the same as the schedule.
+    // Each run counts once: the evolving context agrees with the schedule.
     let path = "/instances?definition=plan&status=completed&limit=1000";
     let mut cursor = String::new();
     let (mut ended, mut last) = (0, 0);
@@ -152,7 +152,7 @@ fn a_thousand_subjects_run_once_for_each_slot_across_five_kills() {
     assert_eq!((ended, last), (5 * SUBJECTS, 6 * SUBJECTS));
 }
 
-/// How many runs of an hour there are, as far as one page tells.
+/// The number of runs of an hour, as far as one page shows.
 fn runs(connection: &mut Connection, hour: usize) -> usize {
     let after = format!("2026-01-01T{hour:02}:00:00Z");
     let path = format!("/instances?definition=plan&startedAfter={after}&limit=1");

@@ -1,4 +1,4 @@
-//! The real binary: as a server, and as what people and workers do to it.
+//! Tests of the real binary: as a server, and as the client commands for it.
 
 mod binary;
 mod care;

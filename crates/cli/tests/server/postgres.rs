@@ -19,7 +19,7 @@ fn two_servers_share_a_database() {
     assert_eq!((one.stop(), two.stop()), (Some(0), Some(0)));
 }
 
-/// Settings as an address: the command line takes nothing else.
+/// A connection string as a URL: the command line accepts nothing else.
 pub(crate) fn as_url(settings: &str) -> String {
     if settings.starts_with("postgres") {
         return settings.to_owned();

@@ -1,4 +1,4 @@
-//! HTTP by hand: one connection for each request, and trouble is an error, never a panic.
+//! A minimal HTTP client: one connection for each request; errors are returned, never a panic.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Nobody is waited for longer than this.
+/// The time limit of a request.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Posts JSON; the status and the body.
+/// Posts JSON; returns the status and the body.
 pub(crate) fn post(url: &str, path: &str, headers: &str, body: &Value) -> io::Result<(u16, Value)> {
     ask(url, "POST", path, headers, &body.to_string())
 }
 
-/// The status and the body.
+/// Gets a path; returns the status and the body.
 pub(crate) fn get(url: &str, path: &str) -> io::Result<(u16, Value)> {
     get_with(url, path, "")
 }
 
-/// The same with headers.
+/// Like [`get`], with headers.
 pub(crate) fn get_with(url: &str, path: &str, headers: &str) -> io::Result<(u16, Value)> {
     ask(url, "GET", path, headers, "")
 }

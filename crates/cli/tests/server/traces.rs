@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry gets a span for each request, in the trace of whoever asked.
+//! An OpenTelemetry collector gets a span for each request, in the trace of the caller.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, channel};
 use crate::binary::Server;
 use crate::request::get_with;
 
-/// A trace as a header names it, and as a collector gets it.
+/// A trace id as in the header, and as the collector gets it.
 const TRACE: u128 = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736;
 
-/// A collector that keeps what it is sent: paths and bodies.
+/// A collector that keeps what it receives: paths and bodies.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let endpoint = format!("http://{}", listener.local_addr().expect("an address"));

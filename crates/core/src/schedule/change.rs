@@ -1,8 +1,8 @@
-//! Changing a schedule: what is given replaces what was there, and the record says both.
+//! Changes of a schedule: given values replace existing ones, and the record contains both.
 //!
-//! A change is applied where the schedule is, not where the request was read. So two people who
-//! change different things at the same time both get their way, and one who says which generation
-//! they looked at is refused when it is no longer that one (S15).
+//! A change is applied by the schedule itself, not where the request was read. So two operators who
+//! change different settings at the same time both succeed, and a change that names a generation is
+//! refused if the schedule has another one by then (S15).
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,47 @@ use super::{CatchUp, Overlap, ScheduleInput, ScheduleSpec};
 use crate::time::{Cron, First, Rule, Span, Zone};
 use crate::{Json, Timestamp};
 
-/// What to change about a schedule; what is not given stays.
+/// A change of a schedule; settings that are not given stay.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ScheduleChange {
-    /// The generation that was looked at: the change is refused when it is another one by now.
+    /// The generation that the change is based on: it is refused if the schedule has another one by
+    /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<u64>,
-    /// Where the rule begins.
+    /// The beginning of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_at: Option<Timestamp>,
-    /// How long from one occurrence to the next, in place of the rule there was.
+    /// The interval, which replaces the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
-    /// A cron expression, in place of the rule there was.
+    /// A cron expression, which replaces the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cron: Option<Cron>,
     /// The zone of local times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
-    /// How many runs there are; `null` is without a limit.
+    /// The largest number of runs; `null` removes the limit.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<Option<u64>>,
-    /// What to do when the run before is still going.
+    /// The overlap policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,
-    /// What to do with occurrences that nobody was there for.
+    /// The catch-up policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<CatchUp>,
-    /// What every run gets.
+    /// The input of every run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
 }
 
-/// A value that is there, if only as `null`.
+/// A value that is present, even as `null`.
 #[expect(clippy::option_option, reason = "not given differs from null")]
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// What something was before a change, and what it is now.
+/// A value before a change, and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changed {
     old: Json,
@@ -59,7 +60,7 @@ pub struct Changed {
 }
 
 impl ScheduleSpec {
-    /// The same schedule with a change, or what speaks against it.
+    /// The specification with a change applied, or why the change is invalid.
     pub fn changed(&self, change: &ScheduleChange) -> Result<Self, String> {
         let mut spec = self.clone();
         spec.rule = changed_rule(&self.rule, change)?;
@@ -77,7 +78,7 @@ impl ScheduleSpec {
         Ok(spec)
     }
 
-    /// What differs in another version of it, by the names that people know.
+    /// The differences from another version, by the names of the API.
     pub fn differences(&self, new: &Self) -> BTreeMap<&'static str, Changed> {
         let pairs = self.shown().into_iter().zip(new.shown());
         let changed = pairs.filter(|((_, old), (_, new))| old != new);
@@ -109,7 +110,7 @@ impl ScheduleSpec {
     }
 }
 
-/// A value for the record: one that is large is told by its size.
+/// A value for the record: a large one is replaced by its size.
 fn abbreviated(value: &Json) -> Json {
     const MAX_SHOWN_BYTES: usize = 1_024;
     if value.size() <= MAX_SHOWN_BYTES {
@@ -118,11 +119,11 @@ fn abbreviated(value: &Json) -> Json {
     Json::of(&BTreeMap::from([("bytes", value.size())])).unwrap_or_default()
 }
 
-/// The rule with what was given in place of what was there. Its end stays.
+/// The rule with the given values. Its end stays.
 fn changed_rule(rule: &Rule, change: &ScheduleChange) -> Result<Rule, String> {
     let start = change.start_at.unwrap_or_else(|| rule.begins());
     let zone = change.zone.clone().unwrap_or_else(|| rule.zone());
-    // A rule of cron begins behind its anchor: an occurrence at the start itself counts.
+    // A cron rule begins just before its start: an occurrence at the start itself counts.
     let from = start.saturating_add_millis(-1);
     let (count, until) = match rule {
         Rule::Once { .. } => (None, None),

@@ -1,16 +1,15 @@
-//! The occurrences of a range, also from before their rule began.
+//! The occurrences of a range, also before the beginning of their rule.
 //!
-//! Somebody who fills a schedule back means its grid, not the day on which it was made: a grid of
-//! intervals goes on behind its anchor, always computed from the anchor (S1), and cron matched
-//! before anybody wrote it down. How many occurrences a rule may have is not counted here; its end
-//! holds.
+//! A backfill refers to the grid of a schedule, not to the day on which the schedule was created: a
+//! grid of intervals continues before its anchor, always computed from the anchor (S1), and a cron
+//! expression also matches earlier times. The count of a rule is ignored here; its end applies.
 
 use minicbor::{Decode, Encode};
 
 use super::grid::Grid;
 use super::{First, Rule, Timestamp};
 
-/// What is left of a range that is filled back, the next occurrence first.
+/// The rest of a range to backfill, with the next occurrence first.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Backfill {
     #[n(0)]
@@ -22,12 +21,12 @@ pub struct Backfill {
 }
 
 impl Backfill {
-    /// The occurrences of a rule from one instant up to another, which is not included.
+    /// The occurrences of a rule from one instant up to another, exclusive.
     pub const fn new(rule: Rule, from: Timestamp, to: Timestamp) -> Self {
         Self { rule, from, to }
     }
 
-    /// Where it ends; not part of it.
+    /// The end of the range, exclusive.
     pub const fn end(&self) -> Timestamp {
         self.to
     }
@@ -88,7 +87,7 @@ impl Iterator for Backfill {
     }
 }
 
-/// How many intervals behind the anchor the nearest instant lies that the rule itself has not.
+/// How many intervals before the anchor the nearest instant is that the rule itself does not have.
 fn nearest(grid: &Grid<'_>) -> u64 {
     match grid.first {
         First::AtAnchor => 1,
@@ -96,7 +95,7 @@ fn nearest(grid: &Grid<'_>) -> u64 {
     }
 }
 
-/// How many instants of the grid lie at or after an instant and before the rule began.
+/// How many instants of the grid are at or after an instant and before the beginning of the rule.
 fn behind_from(grid: &Grid<'_>, from: Timestamp) -> u64 {
     let nearest = nearest(grid);
     let (mut low, mut high) = (0, grid.intervals_between(from, grid.anchor) + 1);

@@ -1,6 +1,6 @@
-//! Stored and wire forms: every type with a text form travels as that text.
+//! Stored and wire forms: every type with a text form is stored and sent as that text.
 //!
-//! Text is stable across releases, readable in a database, and checked again when it is read back.
+//! Text is stable across releases, readable in a database, and checked again when it is read.
 
 /// Implements serde and CBOR as a string for types with `Display` and `FromStr<Err = TimeError>`.
 macro_rules! text_codec {
@@ -66,7 +66,7 @@ text_codec! {
 
 text_cbor!(Zone, Span, Cycle, Cron);
 
-// Instants are the one exception: a number sorts and compares in the store.
+// Instants are the exception: numbers can be sorted and compared in the store.
 impl<C> minicbor::Encode<C> for Timestamp {
     fn encode<W: minicbor::encode::Write>(
         &self,

@@ -1,7 +1,7 @@
 //! ISO 8601 repeating intervals (B2): `R3/PT10M` and its relatives.
 //!
-//! A [`Cycle`] is the text understood, not yet a series: without a start it counts from the moment
-//! it is armed, which [`Cycle::armed`] supplies. Its interval is always longer than zero.
+//! A [`Cycle`] is the parsed text, not yet a series: without a start it counts from the instant at
+//! which it is armed, which [`Cycle::armed`] gets. Its interval is always longer than zero.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Reads a repeating interval.
+    /// Parses a repeating interval.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         parse(text).map_err(TimeError::InvalidCycle)
     }
@@ -37,7 +37,7 @@ impl Cycle {
         self.count
     }
 
-    /// The first firing, when the text names it.
+    /// The first firing, if the text names it.
     pub const fn start(&self) -> Option<Timestamp> {
         self.start
     }
@@ -47,12 +47,12 @@ impl Cycle {
         self.interval
     }
 
-    /// The instant after which nothing fires, when the text names one.
+    /// The instant after which nothing fires, if the text names one.
     pub const fn end(&self) -> Option<Timestamp> {
         self.end
     }
 
-    /// The series this makes when it is armed at an instant, with calendar parts in `zone`.
+    /// The series of this cycle when it is armed at an instant, with calendar parts in `zone`.
     pub fn armed(&self, armed_at: Timestamp, zone: Zone) -> Rule {
         let (anchor, first) = match self.start {
             Some(start) => (start, First::AtAnchor),
@@ -64,8 +64,8 @@ impl Cycle {
 }
 
 impl Cycle {
-    /// The series without its limit, and how often it fires: who counts fires leaves the limit to
-    /// the count, since late fires stand for several positions of the grid (B2).
+    /// The series without its limit, and how often it fires. A caller that counts firings must not
+    /// also limit the positions, because one late firing covers several positions of the grid (B2).
     pub fn series(&self, armed_at: Timestamp, zone: Zone) -> (Rule, Option<u64>) {
         let unlimited = Self { count: None, ..*self };
         (unlimited.armed(armed_at, zone), self.count)
@@ -107,7 +107,7 @@ fn parse(text: &str) -> Result<Cycle, Problem> {
     }
 }
 
-/// `R` and how often.
+/// `R` with the number of repetitions.
 fn repeats(piece: &str) -> Result<Option<u64>, Problem> {
     let Some(digits) = piece.strip_prefix('R') else {
         return Err(Problem::new(0, "expected `R`", FORM));
@@ -122,7 +122,7 @@ fn repeats(piece: &str) -> Result<Option<u64>, Problem> {
     }
 }
 
-/// Whether a piece is meant as a duration: instants begin with a digit.
+/// Whether a piece is a duration: instants begin with a digit.
 fn is_span((_, piece): (usize, &str)) -> bool {
     piece.trim_start_matches(['-', '+']).starts_with(['P', 'p'])
 }
@@ -139,7 +139,7 @@ fn instant((start, piece): (usize, &str)) -> Result<Timestamp, Problem> {
     Timestamp::parse(piece).map_err(|error| shifted(start, error))
 }
 
-/// An error within a piece, as an error of the whole text.
+/// Converts an error of a piece to an error of the whole text.
 fn shifted(start: usize, error: TimeError) -> Problem {
     match error {
         TimeError::InvalidDuration(problem) | TimeError::InvalidInstant(problem) => {

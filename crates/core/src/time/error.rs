@@ -1,11 +1,11 @@
-//! What can be wrong with a text or a sum about time.
+//! Errors of texts and arithmetic about time.
 //!
-//! Each variant has a stable code, so that callers and documents can rely on it; the messages are
-//! for people and may change.
+//! Each variant has a stable code on which callers and documents can rely; the messages are for
+//! people and may change.
 
 use std::borrow::Cow;
 
-/// A text about time that is refused, or a sum that leaves the supported range.
+/// A text about time that is refused, or a result out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// Not an RFC 3339 instant with an offset (T1).
@@ -23,7 +23,7 @@ pub enum TimeError {
     /// Not one of the supported repeating intervals (B2).
     #[error("invalid cycle: {0}")]
     InvalidCycle(Problem),
-    /// An interval that is zero or negative, from which no series can be made (S11).
+    /// An interval that is zero or negative and gives no series (S11).
     #[error("an interval must be longer than zero: {text}")]
     InvalidInterval {
         /// The interval as it was written.
@@ -32,7 +32,7 @@ pub enum TimeError {
     /// Not a cron expression (S13).
     #[error("invalid cron expression: {0}")]
     InvalidCron(Problem),
-    /// A cron expression that names no day of any year, such as 31 June.
+    /// A cron expression that matches no day of any year, such as 31 June.
     #[error("cron expression never matches: {text}")]
     CronNeverMatches {
         /// The expression as it was written.
@@ -46,7 +46,7 @@ pub enum TimeError {
     UnknownZone {
         /// The name as it was written.
         name: String,
-        /// A zone that was probably meant.
+        /// The zone that was probably meant.
         meant: Option<String>,
     },
     /// A number for an instant that is too small for milliseconds since 1970.
@@ -69,14 +69,14 @@ pub enum TimeError {
     },
 }
 
-/// Where a text stops making sense, and what would help.
+/// Where a text is invalid, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Byte offset into the text.
     pub offset: usize,
-    /// What is wrong there.
+    /// The problem at this position.
     pub reason: Cow<'static, str>,
-    /// What to write instead.
+    /// How to fix it.
     pub hint: Cow<'static, str>,
 }
 
@@ -99,12 +99,12 @@ impl TimeError {
         }
     }
 
-    /// The byte offset in the text where the problem is, when there is one place to point at.
+    /// The byte offset of the problem in the text, if it has one position.
     pub fn offset(&self) -> Option<usize> {
         self.problem().map(|problem| problem.offset)
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> Option<Cow<'_, str>> {
         let fixed = match self {
             Self::NegativeDuration { .. } => "remove the leading `-`",

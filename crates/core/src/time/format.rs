@@ -29,8 +29,8 @@ const HINT: &str = "use yyyy, MM, MMM, dd, EEE, HH, hh, mm, ss, SSS, a and XXX; 
                     between single quotes";
 
 impl Zone {
-    /// Formats an instant: letters have a meaning, text between single quotes and everything else
-    /// stands for itself. Month and day names are English.
+    /// Formats an instant by a pattern: letters have a meaning, text in single quotes and all other
+    /// characters stand for themselves. Month and day names are English.
     pub fn format(&self, at: Timestamp, pattern: &str) -> Result<String, TimeError> {
         let civil = self.civil(at).ok_or(TimeError::OutOfRange { what: "the local time" })?;
         let offset_s = self.offset_at(at);
@@ -60,7 +60,8 @@ fn unknown(offset: usize, letter: char) -> TimeError {
     TimeError::InvalidPattern(Problem::new(offset, reason, HINT))
 }
 
-/// Text between quotes; two quotes are one, inside of others too. Gives how many bytes it took.
+/// Text in quotes; two quotes stand for one, also inside a quoted text. Returns the number of bytes
+/// read.
 fn quoted(rest: &str, offset: usize, text: &mut String) -> Result<usize, TimeError> {
     let inside = rest.get(1..).unwrap_or_default();
     if inside.starts_with('\'') {

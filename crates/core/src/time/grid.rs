@@ -1,12 +1,12 @@
 //! The grid of an interval: occurrence n is `anchor + n · interval`, from the anchor (S1).
 //!
-//! Adding n intervals at once, instead of one after the other, is what keeps 31 January,
-//! 28 February, 31 March from drifting to the 28th. Invariant: instants never decrease with n, so
-//! a place in the grid can be found by halving.
+//! Adding n intervals at once, instead of one after the other, keeps 31 January, 28 February, 31
+//! March from drifting to the 28th. Invariant: instants never decrease with n, so that a position
+//! in the grid can be found by binary search.
 
 use super::{First, Span, Timestamp, Zone};
 
-/// More than all shifts of a zone's offset can add up to.
+/// More than all changes of a zone's offset can add up to.
 const SLACK_MS: i64 = 2 * 86_400_000;
 
 /// A grid without its limits.
@@ -31,7 +31,7 @@ impl Grid<'_> {
         self.interval.times(intervals).ok()?.add_to(self.anchor, self.zone).ok()
     }
 
-    /// The instant so many intervals before the anchor, or `None` beyond the range of instants.
+    /// The instant this many intervals before the anchor, or `None` beyond the range of instants.
     pub(super) fn behind(&self, intervals: u64) -> Option<Timestamp> {
         if self.interval.is_negative() || self.interval.is_zero() {
             return None;
@@ -39,11 +39,11 @@ impl Grid<'_> {
         self.interval.times(intervals).ok()?.negated().add_to(self.anchor, self.zone).ok()
     }
 
-    /// So many intervals, or fewer, fit between two instants.
+    /// A lower bound of the number of intervals between two instants.
     pub(super) fn intervals_between(&self, from: Timestamp, to: Timestamp) -> u64 {
         let step = self.interval.approx_millis().max(1);
         let elapsed = to.saturating_since(from).saturating_add(SLACK_MS);
-        // `step` is on the short side, so this many intervals lead past the bound.
+        // `step` is rounded down, so this many intervals lead past the bound.
         u64::try_from(elapsed / step).unwrap_or(0)
     }
 
@@ -57,7 +57,7 @@ impl Grid<'_> {
         self.first_not(until, |at| at <= until)
     }
 
-    /// The lowest number that is not `before`, which must hold up to `bound` at most.
+    /// The lowest number for which `before` is false; `before` holds at most up to `bound`.
     fn first_not(&self, bound: Timestamp, before: impl Fn(Timestamp) -> bool) -> u64 {
         let (mut low, mut high) = (0, self.intervals_between(self.anchor, bound) + 1);
         while low < high {

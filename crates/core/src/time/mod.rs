@@ -2,11 +2,11 @@
 //!
 //! Everything here is a function of its arguments. Nothing reads a clock, and time zones come from
 //! the database compiled into the program, never from the host, so a preview, a firing, a forecast
-//! and a simulation of the same rule cannot disagree (I6). Every function is total: text that makes
-//! no sense and instants out of range become a [`TimeError`], never a panic.
+//! and a simulation of the same rule cannot disagree (I6). Every function is total: invalid text
+//! and instants out of range become a [`TimeError`], never a panic.
 //!
-//! Turning a duration into an instant happens once, by whoever arms it (I4, T4); this module only
-//! gives the sum.
+//! A duration becomes an instant once, when it is armed (I4, T4); this module only computes the
+//! sum.
 
 mod backfill;
 mod codec;

@@ -1,4 +1,4 @@
-//! The one function from a rule to its occurrences, which everything that looks ahead shares.
+//! The one function from a rule to its occurrences, which preview, firing and forecast share.
 //!
 //! Invariants: occurrences come in strictly increasing order; starting after any instant gives the
 //! same instants and numbers as starting at the beginning and skipping; finding the place to start
@@ -17,11 +17,11 @@ pub struct Occurrence {
     pub at: Timestamp,
 }
 
-/// All occurrences strictly after an instant, in order. They end when the rule is used up, or when
-/// the next one lies beyond [`Timestamp::MAX`].
+/// All occurrences strictly after an instant, in order. They end when the rule ends, or when the
+/// next one is beyond [`Timestamp::MAX`].
 ///
-/// Two numbers of a grid can name the same instant: `P1D` in a zone that once skipped a whole day.
-/// That instant occurs once, under the lower number; the other number is used up.
+/// Two numbers of a grid can refer to the same instant, such as `P1D` in a zone that once skipped a
+/// whole day. That instant occurs once, with the lower number; the other number is skipped.
 pub fn occurrences(rule: &Rule, after: Timestamp) -> Occurrences<'_> {
     match after.checked_add_millis(1) {
         Some(from) => starting(rule, from),
@@ -45,8 +45,8 @@ pub fn skipped(
     skipped_at_most(rule, from, to, u64::MAX)
 }
 
-/// The same for the earliest of them, at most so many: the last one is found without walking over
-/// those before it.
+/// Like [`skipped`], for the earliest of them, up to a limit: the last one is found without
+/// iterating over those before it.
 pub fn skipped_at_most(
     rule: &Rule,
     from: Timestamp,
@@ -75,13 +75,13 @@ pub fn skipped_at_most(
 #[derive(Debug, Clone)]
 pub struct Occurrences<'a> {
     series: Series<'a>,
-    /// Numbers stay below this.
+    /// Numbers are below this limit.
     limit: u64,
-    /// Instants do not pass this.
+    /// Instants are not after this one.
     until: Timestamp,
 }
 
-/// What remains. `from` is the lower bound of the next instant.
+/// The rest of the series. `from` is the lower bound of the next instant.
 #[derive(Debug, Clone)]
 enum Series<'a> {
     Ended,
@@ -137,7 +137,7 @@ impl Series<'_> {
             Self::Grid { grid, number, from } => loop {
                 let next = Occurrence { number: *number, at: grid.at(*number)? };
                 *number += 1;
-                // Below `from` is a second number of the instant that came before.
+                // An instant below `from` is a second number of the previous instant.
                 if next.at >= *from {
                     *from = next.at.saturating_add_millis(1);
                     return Some(next);
@@ -153,7 +153,7 @@ impl Series<'_> {
     }
 }
 
-/// The last occurrence up to `until` and below `limit`, known that `first` is one of them.
+/// The last occurrence up to `until` and below `limit`; `first` is one of them.
 fn last_in_grid(grid: &Grid<'_>, first: Occurrence, until: Timestamp, limit: u64) -> Occurrence {
     let mut number = grid.past(until).min(limit).saturating_sub(1);
     // Of two numbers with the same instant the lower one counts.
@@ -166,7 +166,7 @@ fn last_in_grid(grid: &Grid<'_>, first: Occurrence, until: Timestamp, limit: u64
     }
 }
 
-/// The last occurrence up to `until` and below `limit`, known that `first` is one of them.
+/// The last occurrence up to `until` and below `limit`; `first` is one of them.
 fn last_of_cron(
     cron: &Cron,
     zone: &Zone,
@@ -176,8 +176,8 @@ fn last_of_cron(
 ) -> Occurrence {
     let count = |from, to: Timestamp| cron.count(zone, from, to.saturating_add_millis(1));
     let wanted = count(first.at, until).min(limit - first.number).max(1);
-    // The earliest instant by which as many have come as there are; `missing` of them are at `low`
-    // or later.
+    // Searches the earliest instant by which all wanted occurrences have come; `missing` of them
+    // are at `low` or later.
     let (mut low, mut high, mut missing) = (first.at, until, wanted);
     while low < high {
         let middle = low.saturating_add_millis(high.saturating_since(low) / 2);

@@ -1,7 +1,7 @@
-//! What can recur: one instant, a grid of intervals, or cron.
+//! Recurrence rules: one instant, a grid of intervals, or cron.
 //!
-//! A [`Rule`] is everything [`occurrences`](super::occurrences) needs: it is complete, holds no
-//! position, and is stored as it is. Its CBOR form is positional; numbers may be added, never
+//! A [`Rule`] is everything that [`occurrences`](super::occurrences) needs: it is complete, holds
+//! no position, and is stored as it is. Its CBOR form is positional; numbers may be added, never
 //! reused.
 
 use minicbor::{Decode, Encode};
@@ -16,14 +16,14 @@ pub enum Rule {
     /// One instant.
     #[n(0)]
     Once {
-        /// When.
+        /// The instant.
         #[n(0)]
         at: Timestamp,
     },
     /// Occurrence n is `anchor + n · interval`, always computed from the anchor (S1).
     #[n(1)]
     Every {
-        /// Where the grid begins.
+        /// The beginning of the grid.
         #[n(0)]
         anchor: Timestamp,
         /// The step of the grid. Zero or negative gives no occurrences; [`Rule::every`] refuses it.
@@ -50,7 +50,7 @@ pub enum Rule {
         /// The expression.
         #[n(0)]
         cron: Cron,
-        /// Whose local time is matched.
+        /// The zone of the local times.
         #[n(1)]
         zone: Zone,
         /// Occurrences lie strictly after this instant and are numbered from it.
@@ -104,7 +104,7 @@ impl Rule {
         Self::Cron { cron, zone, from, count: None, until: None }
     }
 
-    /// The same rule with at most `limit` occurrences. One instant stays one instant.
+    /// The rule with at most `limit` occurrences. One instant stays one instant.
     #[must_use]
     pub fn limited(mut self, limit: u64) -> Self {
         if let Self::Every { count, .. } | Self::Cron { count, .. } = &mut self {
@@ -113,7 +113,7 @@ impl Rule {
         self
     }
 
-    /// The same rule with nothing after `end`. One instant stays one instant.
+    /// The rule without occurrences after `end`. One instant stays one instant.
     #[must_use]
     pub fn ending(mut self, end: Timestamp) -> Self {
         if let Self::Every { until, .. } | Self::Cron { until, .. } = &mut self {
@@ -122,7 +122,7 @@ impl Rule {
         self
     }
 
-    /// Where it begins: its one instant, its anchor, or the first instant that cron looks at.
+    /// Its beginning: its one instant, its anchor, or the first instant that cron examines.
     pub const fn begins(&self) -> Timestamp {
         match self {
             Self::Once { at } => *at,
@@ -139,8 +139,8 @@ impl Rule {
         }
     }
 
-    /// Why it is more frequent than a limit allows, in words (S11); zero and negative intervals
-    /// are too.
+    /// Why it is more frequent than a limit allows, as text (S11); zero and negative intervals are
+    /// included.
     pub fn too_frequent(&self, least_ms: i64) -> Option<String> {
         let least = Span::from_millis(least_ms);
         match self {
@@ -161,7 +161,7 @@ impl Rule {
         }
     }
 
-    /// The same rule, begun where another one began, if nothing else distinguishes them.
+    /// The rule with the beginning of another one, if they do not differ otherwise.
     #[must_use]
     pub fn begun_as(self, other: &Self) -> Self {
         let mut moved = self.clone();

@@ -1,8 +1,8 @@
 //! ISO 8601 durations (T2) and adding them to an instant (T3).
 //!
-//! A [`Span`] keeps the parts as written, because their meaning differs: years, months, weeks and
-//! days move the local calendar, hours, minutes and seconds move the clock by an exact amount.
-//! `P1D` and `PT24H` are therefore different values. All parts share one sign.
+//! A [`Span`] keeps its parts as written, because their meaning differs: years, months, weeks and
+//! days move the local calendar; hours, minutes and seconds move the clock by an exact amount.
+//! `P1D` and `PT24H` are therefore different values. All parts have the same sign.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +14,12 @@ use super::error::Problem;
 use super::zone::Resolved;
 use super::{TimeError, Timestamp, Zone};
 
-/// The longest number a part may have. Ten thousand years in seconds take twelve digits.
+/// The largest number of digits of a part. Ten thousand years in seconds have twelve digits.
 const MAX_DIGITS: usize = 12;
 const DAY_MS: u64 = 86_400_000;
 const FORM: &str = "write for example `PT10M`, `P1D` or `P1Y2M3DT4H5M6.5S`";
 
-/// Letters of the parts in the only order they may come, each with its position in `parts`.
+/// Letters of the parts in their required order, each with its position in `parts`.
 const DATE_LETTERS: [(u8, usize); 4] = [(b'Y', 0), (b'M', 1), (b'W', 2), (b'D', 3)];
 const TIME_LETTERS: [(u8, usize); 3] = [(b'H', 4), (b'M', 5), (b'S', 6)];
 
@@ -29,7 +29,7 @@ pub struct Span {
     negative: bool,
     /// Years, months, weeks, days, hours, minutes, seconds.
     parts: [u64; 7],
-    /// Below one second, 0 to 999.
+    /// Milliseconds, 0 to 999.
     millis: u64,
 }
 
@@ -37,13 +37,13 @@ impl Span {
     /// The empty duration, `PT0S`.
     pub const ZERO: Self = Self { negative: false, parts: [0; 7], millis: 0 };
 
-    /// Reads a duration, which may have a leading `-`. Only seconds may have a fraction, with a
+    /// Parses a duration, which may have a leading `-`. Only seconds may have a fraction, with a
     /// dot or a comma; digits below the millisecond are dropped.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         Reader { text, at: 0 }.span().map_err(TimeError::InvalidDuration)
     }
 
-    /// Reads a duration that is to be waited for: like [`Span::parse`], but refuses negative ones.
+    /// Parses a delay: like [`Span::parse`], but negative durations are refused.
     pub fn parse_delay(text: &str) -> Result<Self, TimeError> {
         let span = Self::parse(text)?;
         if span.negative {
@@ -52,7 +52,7 @@ impl Span {
         Ok(span)
     }
 
-    /// An exact duration of so many milliseconds, in hours, minutes and seconds.
+    /// An exact duration in milliseconds, as hours, minutes and seconds.
     pub const fn from_millis(millis: i64) -> Self {
         let total = millis.unsigned_abs();
         let seconds = total / 1000;
@@ -68,12 +68,12 @@ impl Span {
         self.parts == [0; 7] && self.millis == 0
     }
 
-    /// Whether it leads into the past.
+    /// Whether it is negative.
     pub const fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// Whether all of it is hours, minutes and seconds, so that no calendar is involved.
+    /// Whether it consists of hours, minutes and seconds only, so that no calendar is involved.
     pub fn is_exact(&self) -> bool {
         matches!(self.parts, [0, 0, 0, 0, ..])
     }
@@ -93,19 +93,19 @@ impl Span {
             .ok_or(TimeError::OutOfRange { what: "the end of the duration" })
     }
 
-    /// This duration `n` times over, part by part: three times `P1M` is `P3M`.
+    /// This duration `n` times, part by part: three times `P1M` is `P3M`.
     pub fn times(&self, n: u64) -> Result<Self, TimeError> {
         self.checked_times(n).ok_or(TimeError::OutOfRange { what: "the multiple of the duration" })
     }
 
-    /// The same duration in the other direction.
+    /// The duration with the opposite sign.
     #[must_use]
     pub fn negated(self) -> Self {
         Self { negative: !self.negative && !self.is_zero(), ..self }
     }
 
-    /// A length to compare with a limit such as the minimum interval (S11), on the short side: a
-    /// year counts 365 days, a month 28, a day 24 hours.
+    /// An approximate length, rounded down, to compare with a limit such as the minimum interval
+    /// (S11): a year counts 365 days, a month 28, a day 24 hours.
     pub fn approx_millis(&self) -> i64 {
         let [years, months, weeks, days, ..] = self.parts;
         let days = days
@@ -155,7 +155,7 @@ impl Span {
     }
 }
 
-/// The same day of the month so many months on, or the last day of a month that is too short.
+/// The same day of the month this many months later, or the last day of a shorter month.
 fn add_months(date: Date, months: i64) -> Option<Date> {
     let index = i64::from(date.year()) * 12 + i64::from(date.month()) - 1;
     let index = index.checked_add(months)?;
@@ -165,7 +165,7 @@ fn add_months(date: Date, months: i64) -> Option<Date> {
     Date::new(year, month, date.day().min(first.days_in_month())).ok()
 }
 
-/// A skipped local time moves on by the width of the gap; of two equal ones the first counts.
+/// A skipped local time moves forward by the width of the gap; of two equal ones the first counts.
 fn resolve_shifted(civil: DateTime, zone: &Zone) -> Option<Timestamp> {
     let offset = match zone.resolve(civil) {
         Resolved::Once(offset) => offset,
@@ -217,7 +217,7 @@ impl fmt::Debug for Span {
     }
 }
 
-/// Reads a duration from left to right, part by part.
+/// Parses a duration from left to right, part by part.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -247,14 +247,14 @@ impl Reader<'_> {
         Ok(span)
     }
 
-    /// Reads parts while there are digits; says whether there were any.
+    /// Parses parts while there are digits; returns whether there were any.
     fn parts(&mut self, span: &mut Span, letters: &[(u8, usize)]) -> Result<bool, Problem> {
         let mut allowed = letters.iter();
         let mut found = false;
         while let Some((digits, value)) = self.number()? {
             let fraction = self.fraction()?;
             let letter = self.peek();
-            // Looking only at the letters that are left refuses repeats and wrong order at once.
+            // Only the remaining letters are allowed, which refuses repetitions and wrong order.
             let Some((_, part)) = allowed.find(|(known, _)| Some(*known) == letter) else {
                 return Err(self.misplaced(letter, letters));
             };
@@ -304,7 +304,7 @@ impl Reader<'_> {
         Ok((self.at > start).then_some((start, value)))
     }
 
-    /// Digits after a dot or comma, of which the first three count.
+    /// The digits after a dot or comma, of which the first three count.
     fn fraction(&mut self) -> Result<Option<u64>, Problem> {
         if !self.eat(b'.') && !self.eat(b',') {
             return Ok(None);

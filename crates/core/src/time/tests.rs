@@ -1,4 +1,4 @@
-//! The rules of time, one table each; names cite the rule.
+//! The rules of time, one table each; test names cite the rule.
 
 use super::{
     Cron, Cycle, First, Occurrence, Rule, Span, TimeError, Timestamp, Zone, occurrence_at_or_after,

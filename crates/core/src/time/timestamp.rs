@@ -1,8 +1,8 @@
 //! An instant: milliseconds since the Unix epoch, in the years 0001 to 9999.
 //!
-//! Invariant: a [`Timestamp`] is always within [`Timestamp::MIN`] and [`Timestamp::MAX`], so
-//! printing one cannot fail and what is printed parses back to the same value. Texts are RFC 3339
-//! and must carry an offset (T1): a local time names no instant.
+//! Invariant: a [`Timestamp`] is always between [`Timestamp::MIN`] and [`Timestamp::MAX`], so that
+//! printing one cannot fail and the printed text parses back to the same value. Texts are RFC 3339
+//! and must have an offset (T1): a local time is not an instant.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ impl Timestamp {
     /// The last millisecond of the year 9999, in UTC.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// The instant so many milliseconds after the Unix epoch, held within `MIN` and `MAX`.
+    /// The instant this many milliseconds after the Unix epoch, clamped to `MIN` and `MAX`.
     pub const fn from_millis(millis: i64) -> Self {
         if millis < Self::MIN.0 {
             Self::MIN
@@ -38,7 +38,7 @@ impl Timestamp {
         }
     }
 
-    /// Like [`Timestamp::from_millis`], but refuses what is out of range.
+    /// Like [`Timestamp::from_millis`], but a value out of range is refused.
     pub const fn try_from_millis(millis: i64) -> Result<Self, TimeError> {
         if millis < Self::MIN.0 || millis > Self::MAX.0 {
             return Err(TimeError::OutOfRange { what: "the instant" });
@@ -46,8 +46,8 @@ impl Timestamp {
         Ok(Self(millis))
     }
 
-    /// An instant that a person or a script wrote as a number of milliseconds since 1970. Small
-    /// numbers are refused: they are seconds, or a delay, far more often than a day before 1973.
+    /// An instant that a person or a script wrote as milliseconds since 1970. Small numbers are
+    /// refused: they are far more often seconds, or a delay, than a day before 1973.
     pub const fn from_written_millis(millis: i64) -> Result<Self, TimeError> {
         if millis.unsigned_abs() < 100_000_000_000 {
             return Err(TimeError::InstantInSeconds { number: millis });
@@ -60,14 +60,14 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads an RFC 3339 instant. `T` and `Z` may be lower case, digits below the millisecond are
-    /// dropped, a leap second counts as the second after it.
+    /// Parses an RFC 3339 instant. `T` and `Z` may be lower case, digits below the millisecond are
+    /// dropped, and a leap second counts as the second after it.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         let millis = Reader { text, at: 0 }.instant().map_err(TimeError::InvalidInstant)?;
         Self::try_from_millis(millis)
     }
 
-    /// This instant moved by so many milliseconds, or `None` when that leaves the range.
+    /// This instant plus the given milliseconds, or `None` if that is out of range.
     pub const fn checked_add_millis(self, millis: i64) -> Option<Self> {
         match self.0.checked_add(millis) {
             Some(sum) if sum >= Self::MIN.0 && sum <= Self::MAX.0 => Some(Self(sum)),
@@ -75,19 +75,19 @@ impl Timestamp {
         }
     }
 
-    /// This instant moved by so many milliseconds, held within `MIN` and `MAX`.
+    /// This instant plus the given milliseconds, clamped to `MIN` and `MAX`.
     #[must_use]
     pub const fn saturating_add_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// Milliseconds from `other` to this instant; negative when `other` is later.
+    /// Milliseconds from `other` to this instant; negative if `other` is later.
     pub const fn saturating_since(self, other: Self) -> i64 {
         self.0.saturating_sub(other.0)
     }
 
-    /// The civil time shown by a clock that is `offset_s` seconds ahead of UTC, if a calendar of
-    /// four-digit years has it.
+    /// The civil time on a clock that is `offset_s` seconds ahead of UTC, if it has a four-digit
+    /// year.
     pub(super) fn civil(self, offset_s: i32) -> Option<DateTime> {
         let millis = self.0.checked_add(i64::from(offset_s) * 1000)?;
         EPOCH.checked_add(SignedDuration::from_millis(millis)).ok()
@@ -100,7 +100,7 @@ impl Timestamp {
     }
 }
 
-/// Milliseconds between the epoch's civil time and `civil`, as if both were UTC.
+/// Milliseconds from the civil time of the epoch to `civil`, as if both were UTC.
 fn civil_millis(civil: DateTime) -> i64 {
     let millis = civil.duration_since(EPOCH).as_millis();
     i64::try_from(millis).unwrap_or(i64::MAX)
@@ -134,7 +134,7 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Reads the fixed layout of RFC 3339 from left to right.
+/// Parses the fixed layout of RFC 3339 from left to right.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -179,7 +179,7 @@ impl Reader<'_> {
         date.ok_or_else(|| Problem::new(start, "the month has no such day", FORM))
     }
 
-    /// Digits after the second, of which the first three count.
+    /// The digits after the second, of which the first three count.
     fn fraction(&mut self) -> Result<i64, Problem> {
         if !self.eat(b".") {
             return Ok(0);

@@ -1,9 +1,9 @@
 //! An IANA time zone, from the database compiled into the program.
 //!
-//! The host's zone files are never read: two nodes with different systems must compute the same
-//! instants. Inside the module a zone answers three questions — which offset holds at an instant,
-//! which instants a civil time names, and when the offset changes next — and all other calendar
-//! arithmetic is built on them.
+//! The zone files of the host are never read: two nodes with different systems must compute the
+//! same instants. Inside the module a zone provides three functions (the offset at an instant, the
+//! instants of a civil time, and the next change of the offset), and all other calendar arithmetic
+//! is built on them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,7 +23,7 @@ static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bu
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Coordinated Universal Time, the zone of everything that names none (T3).
+    /// Coordinated Universal Time, the default zone (T3).
     pub const UTC: Self = Self(TimeZone::UTC);
 
     /// Coordinated Universal Time.
@@ -50,7 +50,7 @@ impl Zone {
         self.0.to_offset(to_jiff(at)).seconds()
     }
 
-    /// What local clocks and calendars show at an instant.
+    /// The local civil time at an instant.
     pub(super) fn civil(&self, at: Timestamp) -> Option<DateTime> {
         at.civil(self.offset_at(at))
     }
@@ -68,8 +68,8 @@ impl Zone {
         }
     }
 
-    /// The first change of the offset strictly after an instant, with the offset from then on.
-    /// Changes of name or daylight flag alone are passed over.
+    /// The first change of the offset strictly after an instant, with the new offset. Changes of
+    /// only the name or the daylight flag are skipped.
     pub(super) fn next_change(&self, after: Timestamp) -> Option<(Timestamp, i32)> {
         let held = self.offset_at(after);
         self.0
@@ -84,15 +84,15 @@ impl Zone {
 pub(super) enum Resolved {
     /// An ordinary time.
     Once(i32),
-    /// Clocks were set back: it is shown twice.
+    /// Clocks were set back: it occurs twice.
     Twice { first: i32, second: i32 },
     /// Clocks were set forward over it.
     Never { before: i32, after: i32 },
 }
 
 fn to_jiff(at: Timestamp) -> jiff::Timestamp {
-    // jiff's last day is a little earlier than ours, so that every offset fits; no zone has a
-    // change planned in between, so the nearest instant has the same offset.
+    // The last instant of jiff is slightly earlier than ours; no zone has a change planned in
+    // between, so the nearest instant has the same offset.
     let bound = jiff::Timestamp::MAX.as_millisecond();
     jiff::Timestamp::from_millisecond(at.as_millis().min(bound)).unwrap_or(jiff::Timestamp::MAX)
 }
@@ -101,7 +101,8 @@ fn from_jiff(at: jiff::Timestamp) -> Timestamp {
     Timestamp::from_millis(at.as_millisecond())
 }
 
-/// The zone a mistyped name probably meant: the same city elsewhere, or the closest spelling.
+/// The zone that a mistyped name probably meant: the same city in another region, or the closest
+/// spelling.
 fn likely(name: &str) -> Option<String> {
     if name.is_empty() || name.len() > 40 {
         return None;
@@ -119,7 +120,7 @@ fn likely(name: &str) -> Option<String> {
     best.filter(|(distance, _)| *distance <= 3.min(wanted.len() / 3)).map(|(_, zone)| zone)
 }
 
-/// How many letters must be inserted, removed or replaced to turn `from` into `to`.
+/// The edit distance between two names.
 fn edits(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.bytes().enumerate() {

@@ -1,5 +1,5 @@
-//! Tables of hostile expressions, for the budget tests of every language: a line is the code that
-//! the evaluation ends with, and the expression.
+//! Tables of hostile expressions, for the budget tests of every language: each line has the code
+//! with which the evaluation ends, and the expression.
 
 use std::fmt::Write as _;
 

@@ -14,7 +14,7 @@ pub(super) fn to_binary(value: &Value, schema: &Schema<'_>) -> Result {
             Some(other) => return Err(Fault::invalid(format!("there is no base `{other}`"))),
             None => encode(text, schema.text("encoding").as_deref().unwrap_or("UTF-8"))?,
         },
-        // The last byte of the whole number.
+        // The lowest byte of the integer part.
         Value::Number(number) => {
             let bytes = number.to_big_int().to_signed_bytes_be();
             bytes.last().map(|last| vec![*last]).unwrap_or_default()
@@ -29,7 +29,7 @@ fn not_encoded(base: &str) -> Fault {
     Fault::invalid(format!("the text is not {base}"))
 }
 
-/// Bytes as text; the character set may be noted on the value.
+/// Bytes as text; the metadata of the value may name the character set.
 pub(super) fn to_text(value: &Value, bytes: &[u8], schema: &Schema<'_>) -> Result<Text> {
     match schema.text("base").as_deref() {
         Some("64") => return Ok(base64::encode(bytes).into()),
@@ -65,7 +65,7 @@ fn single_bytes(text: &str, last: u32) -> Vec<u8> {
     text.chars().map(byte).collect()
 }
 
-/// The text of bytes in a character set; what is no character is replaced.
+/// The text of bytes in a character set; invalid sequences are replaced.
 pub(crate) fn decode(bytes: &[u8], charset: &str) -> Result<String> {
     let pairs = |from: fn([u8; 2]) -> u16, bytes: &[u8]| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| from([pair[0], pair[1]])).collect();
@@ -122,7 +122,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     while let Some(byte) = bytes.next() {
         if byte == b'=' {
-            // Nothing but padding follows. Bits that make no byte mean nothing.
+            // Only padding may follow. Bits that do not fill a byte are ignored.
             return bytes.all(|byte| byte == b'=').then_some(out);
         }
         let index = base64::DIGITS.iter().position(|known| *known == byte)?;

@@ -10,7 +10,7 @@ use super::kind;
 use super::schema::Schema;
 
 impl Eval<'_> {
-    /// The value as the type; the schema says how, and stays with the value.
+    /// The value as the type. The schema controls the conversion and stays with the value.
     pub(crate) fn convert_to(
         &mut self,
         value: &Value,
@@ -36,7 +36,8 @@ impl Eval<'_> {
         Ok(if metadata.is_empty() { converted } else { Value::annotated(converted, metadata) })
     }
 
-    /// Converting goes through the text or the digits; other values are taken as they are.
+    /// Charges for texts, bytes and numbers, whose conversion reads all of them; other kinds are
+    /// free.
     fn charge_conversion(&mut self, value: &Value) -> Result<()> {
         match value.bare() {
             Value::Text(text) => self.charge(text.len() as u64 / 16),

@@ -8,17 +8,17 @@ use super::super::eval::{Fault, Result};
 use super::schema::Schema;
 use super::{binary, number, temporal, text};
 
-/// The value as that kind, without a schema.
+/// The value as a kind, without a schema.
 pub(crate) fn to_kind(value: &Value, kind: Kind) -> Result {
     convert(value, kind, &Schema::default())
 }
 
-/// The value as that kind, as the notes say.
+/// The value as a kind, with its metadata as the schema.
 pub(crate) fn with_metadata(value: &Value, kind: Kind, metadata: &Object) -> Result {
     convert(value, kind, &Schema::new(metadata))
 }
 
-/// The value as that kind, if it may become one by itself.
+/// The value as a kind, if it converts implicitly.
 pub(crate) fn auto(value: &Value, kind: Kind) -> Option<Value> {
     let value = value.bare();
     if value.kind() == kind {
@@ -30,7 +30,7 @@ pub(crate) fn auto(value: &Value, kind: Kind) -> Option<Value> {
     to_kind(value, kind).ok()
 }
 
-/// The value as text, if it may become one by itself.
+/// The value as text, if it converts implicitly.
 pub(crate) fn auto_text(value: &Value) -> Option<Text> {
     to_text(value).ok()
 }
@@ -40,7 +40,7 @@ pub(crate) fn to_text(value: &Value) -> Result<Text> {
     text::to_text(value, &Schema::default())
 }
 
-/// The value as true or false.
+/// The value as a boolean.
 pub(crate) fn to_boolean(value: &Value) -> Result<bool> {
     let word: &str = match value.bare() {
         Value::Bool(value) => return Ok(*value),
@@ -57,7 +57,7 @@ pub(crate) fn to_boolean(value: &Value) -> Result<bool> {
     }
 }
 
-/// The value as that kind.
+/// The value as a kind.
 pub(super) fn convert(value: &Value, kind: Kind, schema: &Schema<'_>) -> Result {
     let bare = value.bare();
     let fail = || Fault::coercion(value, kind.name());
@@ -108,7 +108,7 @@ fn to_namespace(value: &Value) -> Option<Value> {
     Some(Value::Namespace(Arc::new(namespace)))
 }
 
-/// Whether every character may stand in a URI.
+/// Whether every character may appear in a URI.
 fn is_uri(text: &str) -> bool {
     let is_allowed = |c: char| c.is_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
     text.chars().all(is_allowed)

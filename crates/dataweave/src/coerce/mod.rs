@@ -1,7 +1,7 @@
-//! Making values of one kind into another.
+//! Conversions between kinds of values.
 //!
-//! `as` converts and may be told how by a schema; at typed positions the same happens by itself
-//! where nothing is lost. Null becomes nothing else, and neither do arrays, objects and functions.
+//! `as` converts, controlled by a schema; at typed positions a value converts implicitly if nothing
+//! is lost. Null, arrays, objects and functions never convert.
 
 mod binary;
 mod convert;

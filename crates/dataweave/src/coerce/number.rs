@@ -45,7 +45,7 @@ fn wrong_unit(unit: &str, expected: &str) -> Fault {
     Fault::invalid(format!("the unit `{unit}` is none of {expected}"))
 }
 
-/// Whole units; days of a calendar period have no fixed length and do not count.
+/// Whole units; days of a calendar period have no fixed length and are ignored.
 fn from_period(period: Period, schema: &Schema<'_>) -> Result<Number> {
     match period {
         Period::Calendar { years, months, .. } => {

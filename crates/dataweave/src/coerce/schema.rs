@@ -1,8 +1,8 @@
-//! How to convert.
+//! Options of a conversion.
 
 use meantime_value::{Object, Text, Value};
 
-/// How to convert: `{format: "…", locale: "…"}`.
+/// Options of a conversion: `{format: "…", locale: "…"}`.
 #[derive(Debug, Default)]
 pub(crate) struct Schema<'s> {
     metadata: Option<&'s Object>,

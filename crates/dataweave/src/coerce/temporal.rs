@@ -78,7 +78,7 @@ fn from_number(number: &Number, schema: &Schema<'_>) -> Option<Value> {
     Some(Value::date_time(timestamp.ok()?.to_zoned(TimeZone::fixed(jiff::tz::Offset::UTC))))
 }
 
-/// Drops what the other kind does not have; a missing offset is UTC.
+/// Drops the parts that the other kind does not have; a missing offset is UTC.
 fn between_kinds(value: &Value, kind: Kind) -> Option<Value> {
     let utc = TimeZone::fixed(jiff::tz::Offset::UTC);
     Some(match (value, kind) {

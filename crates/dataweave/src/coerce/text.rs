@@ -99,7 +99,7 @@ pub(super) fn date_pattern(format: &str) -> Result<DatePattern> {
     })
 }
 
-/// The beginning of a pattern that may be long.
+/// A pattern, shortened for messages.
 pub(super) fn clipped(pattern: &str) -> String {
     if pattern.len() <= 80 {
         return pattern.to_owned();

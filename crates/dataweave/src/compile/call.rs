@@ -1,4 +1,4 @@
-//! Calls, in front of their arguments or between two values.
+//! Calls, with the function before its arguments or between them.
 
 use meantime_value::Text;
 
@@ -34,7 +34,7 @@ impl Compiler<'_> {
         Self::node(Op::Call(Box::new(callee), args), span)
     }
 
-    /// An extra: `b - a` as a period whose parts can be selected.
+    /// An extension: `b - a` as a period whose parts can be selected.
     fn duration_between(&mut self, name: &Name, args: &[Expr], span: Span) -> Node {
         let message = "`durationBetween` is not a standard function";
         let warning = Problem::warning(Code::Extension, name.span, message);
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         Self::node(Op::Native(native, args), span)
     }
 
-    /// A function given as an argument must take exactly what it will be called with.
+    /// A function argument must accept exactly the arguments it will be called with.
     fn check_callback(&mut self, name: &str, arg: &Expr, arity: usize) {
         let ExprKind::Lambda(lambda) = &*arg.ungrouped().kind else { return };
         let most = lambda.params.len();
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Extras: `any` and `all` for `some` and `every`.
+    /// Extensions: `any` and `all` for `some` and `every`.
     fn alternative_name(&mut self, operator: &Name) -> Option<Binding> {
         let standard = match &*operator.text {
             "any" => "some",
@@ -162,7 +162,7 @@ impl Compiler<'_> {
         find("dw::core::Arrays", standard).map(Binding::Native)
     }
 
-    /// The right side: a value, or where a function is expected, its body.
+    /// The right operand: a value, or the body of a function where one is expected.
     fn right_operand(&mut self, operator: &str, right: &Expr, callback: Option<usize>) -> Node {
         let Some(arity) = callback else {
             self.lint_right_operand(operator, right);
@@ -201,7 +201,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// An extra: `orderBy` with a function that compares two elements.
+    /// An extension: `orderBy` with a function that compares two elements.
     fn sort_with(&mut self, left: &Expr, right: &Expr, operator: &Name, span: Span) -> Node {
         let message = "`orderBy` with a comparison of two elements is not standard";
         let warning = Problem::warning(Code::Extension, operator.span, message);

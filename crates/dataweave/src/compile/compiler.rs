@@ -1,4 +1,4 @@
-//! The compiler's state and its entry.
+//! The state of the compiler and its entry point.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Compiled {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Compiles a script that will get these inputs.
+/// Compiles a script with these inputs.
 pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
     let ParsedScript { directives, body, problems } = parse(source);
     let mut compiler = Compiler::new(source, inputs, problems);
@@ -51,14 +51,15 @@ pub(super) struct Compiler<'s> {
     pub(super) problems: Vec<Problem>,
     pub(super) scope: Scope,
     pub(super) sets: Vec<FunctionSet>,
-    /// With how many arguments the second parameter of each set is called, if it is a function.
+    /// For each function set: the number of arguments with which its second parameter is called, if
+    /// that is a function.
     pub(super) callbacks: Vec<Option<usize>>,
-    /// Filled when the body is done; the position is reserved before, because bodies nest.
+    /// Filled when the body is compiled; the index is reserved before, because bodies nest.
     pub(super) lambdas: Vec<Option<Lambda>>,
     pub(super) types: TypeTable,
-    /// The function whose body is being compiled, for calls of itself in tail position.
+    /// The function whose body is being compiled, to find calls of itself in tail position.
     pub(super) current: Option<SetId>,
-    /// Whether an unknown name means a field of `context`.
+    /// The input `context`, if there is one: an unknown name is then one of its fields.
     pub(super) context: Option<usize>,
 }
 
@@ -86,7 +87,7 @@ impl<'s> Compiler<'s> {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// The declarations of the header; functions may use what is declared after them.
+    /// The declarations of the header; functions may use later declarations.
     fn header(&mut self, directives: &[Directive]) -> Vec<Node> {
         self.declare_modules(directives);
         self.declare_types(directives);
@@ -124,7 +125,7 @@ impl<'s> Compiler<'s> {
         Self::node(Op::Constant(value), span)
     }
 
-    /// Stands where something is wrong; the program is never run.
+    /// A node for an invalid expression; the program is never run.
     pub(super) fn error_node(span: Span) -> Node {
         Self::constant(Value::Null, span)
     }

@@ -1,4 +1,4 @@
-//! Declarations: imports, types, functions, variables of a block.
+//! Declarations: imports, types, functions, local variables.
 
 use meantime_value::{Namespace, Text};
 
@@ -12,7 +12,7 @@ use super::compiler::Compiler;
 use super::scope::{Binding, export};
 use super::suggest::did_you_mean;
 
-/// A declared function whose body is still to be compiled.
+/// A declared function whose body is not compiled yet.
 pub(super) struct PendingFunction<'e> {
     set: SetId,
     type_params: &'e [Text],
@@ -76,7 +76,7 @@ impl Compiler<'_> {
             self.error(Code::Refused, name.span, reason);
             return;
         }
-        // Types of modules are described structurally; importing their names is harmless.
+        // Types of modules are checked by structure, so importing their names has no effect.
         if name.text.starts_with(char::is_uppercase) {
             self.scope.bind(name.text.clone(), Binding::TypeParam);
             return;
@@ -116,7 +116,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Gives every function its set, so that bodies can use all of them.
+    /// Creates the set of every function first, so that bodies can call all of them.
     pub(super) fn declare_functions<'e>(
         &mut self,
         directives: &'e [Directive],
@@ -150,7 +150,7 @@ impl Compiler<'_> {
         SetId(self.sets.len() - 1)
     }
 
-    /// Defaults stand at one end of the parameters, so that it is clear which are left out.
+    /// Parameters with defaults must be at one end, so that it is unambiguous which are left out.
     fn check_defaults(&mut self, lambda: &LambdaExpr) {
         let has: Vec<bool> = lambda.params.iter().map(|param| param.default.is_some()).collect();
         let changes = has.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -161,7 +161,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether the second parameter is a function, and of how many arguments.
+    /// The number of arguments of the second parameter, if that is a function.
     fn callback_of(&self, lambda: &LambdaExpr) -> Option<usize> {
         let kind = lambda.params.get(1)?.kind.as_ref()?;
         match &kind.kind {
@@ -193,8 +193,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// `do { … }` and `using (…)`. Variables have their slots from the start, so that functions of
-    /// the block capture all of them.
+    /// `do { … }` and `using (…)`. Variables get their slots first, so that functions of the block
+    /// capture all of them.
     pub(super) fn block(
         &mut self,
         directives: &[Directive],
@@ -235,7 +235,7 @@ impl Compiler<'_> {
         Self::node(Op::Block { variables, steps, body: Box::new(body) }, span)
     }
 
-    /// A variable that holds a function is a function that can call itself.
+    /// A variable whose value is a function: it can call itself.
     fn declare_lambda_variables<'e>(
         &mut self,
         directives: &'e [Directive],

@@ -13,14 +13,14 @@ use super::scope::{Binding, export};
 
 impl Compiler<'_> {
     pub(super) fn expression(&mut self, expr: &Expr) -> Node {
-        // Inside an expression nothing is in tail position.
+        // An operand is never in tail position.
         let current = self.current.take();
         let node = self.lower(expr, false);
         self.current = current;
         node
     }
 
-    /// An expression whose value is the value of the function.
+    /// Compiles an expression in tail position: its value is the function's result.
     pub(super) fn tail(&mut self, expr: &Expr) -> Node {
         self.lower(expr, true)
     }
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         Op::Binary(operator, Box::new((self.expression(left), self.expression(right))))
     }
 
-    /// A name as a value.
+    /// A name used as a value.
     fn name(&mut self, module: &[Text], name: &Name, span: Span) -> Node {
         let op = match self.find(module, name) {
             Some(Binding::Global(item_index)) => Op::Global(item_index),
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         Self::node(op, span)
     }
 
-    /// What a name stands for: the innermost declaration, imports, the core library.
+    /// Resolves a name: the innermost declaration, then imports, then the core library.
     pub(super) fn find(&self, module: &[Text], name: &Name) -> Option<Binding> {
         if !module.is_empty() {
             return export(self.find_module(module)?, &name.text);
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         aliased.next().or_else(|| super::super::library::module(&path))
     }
 
-    /// A type by its built-in name, a field of `context`, or a mistake.
+    /// An unknown name: a built-in type, a field of `context`, or an error.
     fn unknown_value(&mut self, module: &[Text], name: &Name, span: Span) -> Node {
         if let Some(mut built_in) = Type::built_in(&name.text).filter(|_| module.is_empty()) {
             built_in.name = Some(name.text.clone());

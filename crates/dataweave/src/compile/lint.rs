@@ -1,4 +1,4 @@
-//! What is allowed but probably not meant.
+//! Warnings about code that is valid but probably not intended.
 
 use super::super::diagnostic::{Code, Problem};
 use super::super::syntax::{BinaryOp, Expr, ExprKind, LambdaExpr, Selector};

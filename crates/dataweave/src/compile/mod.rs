@@ -1,8 +1,8 @@
-//! From syntax tree to program: names become slots, types become values.
+//! Compiles a syntax tree to a program: names become slots, types become values.
 //!
 //! Every function has a frame. The frame of an inner function begins with the slots of the outer
-//! one as they were when the inner function was made: captured values. So a name has the same
-//! slot wherever it is seen, and making a function copies the slots that exist at that moment.
+//! function at the time the inner one was created: its captured values. So a name has the same slot
+//! in every function that can see it, and creating a function copies the existing slots.
 
 mod call;
 mod compiler;

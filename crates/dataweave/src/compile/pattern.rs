@@ -20,10 +20,10 @@ impl Compiler<'_> {
         Self::node(Op::Match(Box::new(value), cases), span)
     }
 
-    /// A case has three slots: what was matched, and two for its parts.
+    /// A case has three slots: the matched value, and two for its parts.
     fn case(&mut self, case: &Case, tail: bool) -> CaseNode {
         let mark = self.scope.mark();
-        // What the pattern compares with is computed before there is anything to name.
+        // The pattern's own expressions are evaluated before its names are bound.
         let (pattern, names) = self.pattern(&case.pattern);
         let first = self.scope.frame.slots;
         self.scope.frame.slots += 3;
@@ -66,7 +66,7 @@ impl Compiler<'_> {
         Self::node(Op::Update(Box::new(value), cases), span)
     }
 
-    /// A case has two slots: the old value, and its index.
+    /// A case has two slots: the old value and its index.
     fn update_case(&mut self, case: &UpdateCase) -> UpdateNode {
         let path = case.path.iter().map(|selector| self.selector(selector)).collect();
         let mark = self.scope.mark();

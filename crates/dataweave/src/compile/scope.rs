@@ -1,11 +1,11 @@
-//! Names and what they stand for.
+//! Names and their meanings.
 
 use meantime_value::{Namespace, Text, Value};
 
 use super::super::library::{Module, Native};
 use super::super::program::SetId;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Binding {
     Global(usize),
@@ -14,31 +14,31 @@ pub(super) enum Binding {
     Set(SetId),
     Native(&'static Native),
     Constant(Value),
-    /// A declared type, by its position in the table.
+    /// A declared type, by its index in the table.
     Type(usize),
-    /// A type parameter, which may be anything.
+    /// A type parameter, which accepts any type.
     TypeParam,
     Namespace(Namespace),
-    /// A variable that has no value yet where it is used.
+    /// A variable that has no value yet at this point.
     NotYetDeclared,
 }
 
-/// The frame of a function: slots it captured, then its own.
+/// The frame of a function: captured slots, then its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) captured: usize,
     pub(super) slots: usize,
 }
 
-/// Everything that is visible at one point.
+/// All visible names.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     bindings: Vec<(Text, Binding)>,
     pub(super) frame: Frame,
     pub(super) globals: usize,
-    /// Modules whose functions are visible without a prefix, first come first.
+    /// Modules whose functions are visible without a prefix; the first one wins.
     pub(super) open_modules: Vec<&'static Module>,
-    /// Modules under a name.
+    /// Modules with a name.
     pub(super) named_modules: Vec<(Text, &'static Module)>,
 }
 
@@ -47,14 +47,14 @@ impl Scope {
         self.bindings.push((name, bound));
     }
 
-    /// Gives the name the next slot of the frame.
+    /// Assigns the next slot of the frame to a name.
     pub(super) fn bind_slot(&mut self, name: Text) -> usize {
         let slot = self.reserve_slot();
         self.bind(name, Binding::Slot(slot));
         slot
     }
 
-    /// Takes a slot without a name.
+    /// Reserves a slot without a name.
     pub(super) fn reserve_slot(&mut self) -> usize {
         let slot = self.frame.slots;
         self.frame.slots += 1;
@@ -65,7 +65,7 @@ impl Scope {
         self.bindings.iter().rev().find(|(bound, _)| &**bound == name).map(|(_, bound)| bound)
     }
 
-    /// To return to with [`Self::restore`].
+    /// The current state, for [`Self::restore`].
     pub(super) fn mark(&self) -> (usize, Frame) {
         (self.bindings.len(), self.frame)
     }
@@ -75,7 +75,7 @@ impl Scope {
         self.frame = frame;
     }
 
-    /// Enters a function: everything so far is captured.
+    /// Enters a function: all existing slots are captured.
     pub(super) fn enter_function(&mut self) {
         self.frame.captured = self.frame.slots;
     }
@@ -85,7 +85,7 @@ impl Scope {
     }
 }
 
-/// What a module exports under a name.
+/// The export of a module with a name.
 pub(super) fn export(module: &'static Module, name: &str) -> Option<Binding> {
     let native = module.native(name).map(Binding::Native);
     native.or_else(|| module.constant(name).map(Binding::Constant))

@@ -12,10 +12,10 @@ use super::super::syntax::{
 use super::compiler::Compiler;
 use super::scope::Binding;
 
-/// The names of parameters that have none.
+/// The names of implicit parameters.
 const IMPLICIT_PARAMETERS: &[&str] = &["$", "$$", "$$$"];
 
-/// Whether the expression is written as a function.
+/// Whether the expression is a function literal.
 pub(super) fn is_lambda(expr: &Expr) -> bool {
     matches!(&*expr.ungrouped().kind, ExprKind::Lambda(_))
 }
@@ -95,15 +95,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// A function of `$`, `$$` and `$$$`.
+    /// A function with the parameters `$`, `$$` and `$$$`.
     pub(super) fn implicit_lambda(&mut self, body: &Expr, arity: usize) -> LambdaId {
         let names = IMPLICIT_PARAMETERS.iter().take(arity).map(|name| Text::from(*name));
         self.function(names.collect(), |compiler| compiler.expression(body))
     }
 
-    /// A written function, made to take so many arguments.
+    /// A function literal that will be called with this number of arguments.
     pub(super) fn lambda(&mut self, lambda: &LambdaExpr, arity: usize) -> LambdaId {
-        // Defaults and types belong to the outside.
+        // Defaults and types are evaluated in the enclosing scope.
         let mut params: Vec<ParamNode> = Vec::new();
         for param in &lambda.params {
             params.push(ParamNode {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
         let is_own = self.current.is_some();
         let mut names: Vec<Text> = params.iter().map(|param| param.name.clone()).collect();
-        // What the function does not name is there all the same.
+        // Parameters that the function does not name get slots as well.
         names.extend(
             IMPLICIT_PARAMETERS.iter().take(arity).skip(names.len()).map(|name| Text::from(*name)),
         );
@@ -153,7 +153,7 @@ impl Compiler<'_> {
         id
     }
 
-    /// The operation that loads a slot, seen from the current function.
+    /// The operation that reads a slot from the current function.
     pub(super) fn slot(&self, slot: usize) -> Op {
         match slot.checked_sub(self.scope.frame.captured) {
             Some(local) => Op::Local(local),

@@ -16,7 +16,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The nearest of the names, if one is near enough.
+/// The most similar name, if one is similar enough.
 pub(super) fn did_you_mean<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let near = |known: &'n str| {

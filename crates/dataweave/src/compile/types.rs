@@ -1,4 +1,4 @@
-//! Types as they are written become types as values.
+//! Converts type expressions to types.
 
 use std::sync::Arc;
 
@@ -41,12 +41,13 @@ const TYPE_NAMES: &[&str] = &[
 ];
 
 impl Compiler<'_> {
-    /// A type; a declared name at the top stands for what it was declared as.
+    /// A type; a declared name at the top level is replaced by its declaration.
     pub(super) fn lower_type(&mut self, expr: &TypeExpr) -> Arc<Type> {
         let lowered = self.nested_type(expr);
         match &lowered.shape {
             Shape::Reference(_, index) => match self.types.get(*index) {
-                // While the table is filled a position may still be empty; the reference is right.
+                // While the table is being filled, an entry may still be empty; then a reference is
+                // used.
                 Some(target) if target.name.is_some() => Arc::clone(target),
                 _ => lowered,
             },
@@ -127,7 +128,7 @@ impl Compiler<'_> {
                 Arc::new(Type::new(Shape::Array(self.nested_type(item))))
             }
             (Some(built_in), _) => Arc::new(built_in),
-            // Types of imported modules are not described; they take any value.
+            // Types of imported modules are unknown here; they accept any value.
             (None, _) if !module.is_empty() || !self.scope.open_modules.is_empty() => {
                 Arc::new(Type::new(Shape::Any))
             }
@@ -143,7 +144,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `Type.field`: what the field may be, over all members of a union.
+    /// `Type.field`: the type of the field, over all members of a union.
     fn selected_type(
         &mut self,
         target: &TypeExpr,

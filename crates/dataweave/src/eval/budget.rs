@@ -1,22 +1,22 @@
-//! What an evaluation may use.
+//! The budget of an evaluation.
 
 use meantime_core::pause_point;
 
 use super::fault::{Fault, Result};
 
-/// Levels of containers inside each other.
+/// The nesting depth of containers.
 pub(super) const MAX_NESTING: u32 = 256;
 
-/// What is left of the budget.
+/// The remaining budget.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
-    /// Operations: steps of the evaluator, elements touched by library functions.
+    /// Operations: steps of the evaluator, and elements visited by library functions.
     pub(crate) ops: u64,
-    /// Bytes of new text, arrays and objects, counted when they are made.
+    /// Bytes of new texts, arrays and objects, counted when they are created.
     pub(crate) bytes: u64,
-    /// Calls of functions inside each other.
+    /// The nesting depth of function calls.
     pub(crate) calls: u32,
-    /// Bytes of one text.
+    /// The size of one text, in bytes.
     pub(crate) text: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Calling functions: library functions, declared ones, values.
+//! Calls of library functions, declared functions and function values.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Eval<'_> {
         frame.captured.iter().chain(own).take(count).cloned().collect()
     }
 
-    /// Calls a value with arguments, which are taken.
+    /// Calls a value; the arguments are moved out.
     pub(crate) fn call(&mut self, callee: &Value, args: &mut [Value]) -> Result {
         match Function::from_value(callee) {
             Some(Function::Lambda { id, captured, .. }) => self.call_lambda(*id, captured, args),
@@ -120,7 +120,7 @@ impl Eval<'_> {
         self.run_body(lambda, captured, base)
     }
 
-    /// A call with defaults to fill in or types to check.
+    /// A call that needs defaults or type checks.
     fn call_bound(&mut self, lambda: &Lambda, captured: &[Value], args: &mut [Value]) -> Result {
         if !takes(lambda, args.len()) {
             return Err(wrong_count("the function", lambda, args.len()));
@@ -155,7 +155,8 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// Calls the first overload that fits, and again as long as it calls itself last.
+    /// Calls the first overload that accepts the arguments, and repeats while it ends in a call of
+    /// itself.
     pub(super) fn call_set(
         &mut self,
         set: SetId,
@@ -206,7 +207,7 @@ impl Eval<'_> {
         Err(Self::no_overload(&format!("`{name}`"), overloads, args))
     }
 
-    /// The default of a parameter, for functions that start from it.
+    /// The default of a parameter, for library functions that start with it.
     pub(crate) fn default_of(&mut self, callee: &Value, index: usize) -> Result<Option<Value>> {
         let code = self.code;
         let (id, captured) = match Function::from_value(callee) {

@@ -8,7 +8,7 @@ use super::super::coerce;
 use super::fault::{Fault, Result};
 use crate::calendar;
 
-/// The order of two values that must be of the same kind.
+/// The order of two values, which must be of the same kind.
 pub(crate) fn compare_same_kind(left: &Value, right: &Value) -> Result<Ordering> {
     let (left, right) = (left.bare(), right.bare());
     match same_kind(left, right) {
@@ -18,7 +18,7 @@ pub(crate) fn compare_same_kind(left: &Value, right: &Value) -> Result<Ordering>
     }
 }
 
-/// The order of two values of the same kind; a text is made into the kind of the other value.
+/// The order of two values; a text is converted to the kind of the other value.
 pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering> {
     let (left, right) = (left.bare(), right.bare());
     if let Some(order) = same_kind(left, right) {
@@ -84,7 +84,7 @@ fn not_comparable(left: &Value, right: &Value) -> Fault {
     fault
 }
 
-/// Equality after making both sides the same kind.
+/// Equality after converting both sides to the same kind.
 pub(crate) fn is_similar(left: &Value, right: &Value) -> bool {
     let (left, right) = (left.bare(), right.bare());
     match (left, right) {

@@ -1,4 +1,4 @@
-//! Choosing an overload: first as the arguments are, then with coercion.
+//! Chooses an overload: first without conversion, then with it.
 
 use meantime_value::{Kind, Value};
 
@@ -11,7 +11,7 @@ use super::fault::{Fault, Result};
 use super::function::Function;
 use super::machine::{Eval, Frame};
 
-/// Operations for a regular expression that is made while the script runs.
+/// Operations for compiling a regular expression at run time.
 const OPS_PER_DYNAMIC_PATTERN: u64 = 100;
 
 impl Eval<'_> {
@@ -33,7 +33,7 @@ impl Eval<'_> {
         Err(no_native(native, &args))
     }
 
-    /// One operation for the call, and more for arguments that any function may go through.
+    /// One operation for the call, and more for arguments that a function may visit completely.
     fn charge_call(&mut self, args: &Args) -> Result<()> {
         let mut ops = 1_u64;
         for arg in args.as_slice() {
@@ -60,7 +60,7 @@ impl Eval<'_> {
             }
     }
 
-    /// Whether a function can be called with so many arguments.
+    /// Whether a function can be called with this number of arguments.
     fn takes_arguments(&self, function: &Value, count: usize) -> bool {
         match Function::from_value(function) {
             Some(Function::Lambda { id, .. }) => {
@@ -79,7 +79,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The arguments made into what the overload takes; they stay as they are if one cannot be.
+    /// The arguments converted to the types of the overload; none if one does not convert.
     fn coerced(&mut self, overload: &Overload, args: &Args) -> Result<Option<Args>> {
         let mut coerced = Args::default();
         for (param, arg) in overload.params.iter().zip(args.as_slice()) {
@@ -88,7 +88,7 @@ impl Eval<'_> {
             } else {
                 let Some(kind) = param.coerce else { return Ok(None) };
                 if kind == Kind::Regex {
-                    // Also when it does not compile.
+                    // Charged even if it does not compile.
                     self.charge(OPS_PER_DYNAMIC_PATTERN)?;
                 }
                 let Some(made) = coerce::auto(arg, kind) else { return Ok(None) };
@@ -101,7 +101,7 @@ impl Eval<'_> {
         Ok(Some(coerced))
     }
 
-    /// The values of the parameters, with defaults filled in; none if a type does not fit.
+    /// The values of the parameters, with defaults filled in; none if a type does not match.
     pub(super) fn bind(
         &mut self,
         lambda: &Lambda,
@@ -111,7 +111,7 @@ impl Eval<'_> {
     ) -> Result<Option<Vec<Value>>> {
         let params = &lambda.params;
         let missing = params.len() - args.len();
-        // Defaults at the front are the ones to be left out, otherwise those at the end.
+        // If the first parameters have defaults, those are left out; otherwise the last ones.
         let first_missing = match params.first() {
             Some(first) if first.default.is_some() => 0,
             _ => args.len(),
@@ -188,14 +188,14 @@ fn no_native(native: &Native, args: &Args) -> Fault {
     fault
 }
 
-/// `(String, Null)`.
+/// The kinds for messages: `(String, Null)`.
 pub(super) fn kinds(values: &[Value]) -> String {
     let names: Vec<_> = values.iter().map(|value| value.kind().name()).collect();
     format!("({})", names.join(", "))
 }
 
 impl Eval<'_> {
-    /// The kind of a value in messages about operators.
+    /// The error of an operator that does not accept these kinds.
     pub(crate) fn operator_type_error(operator: &str, left: &Value, right: &Value) -> Fault {
         let found = kinds(&[left.clone(), right.clone()]);
         let mut fault = Fault::type_error(format!("`{operator}` does not work on {found}"));

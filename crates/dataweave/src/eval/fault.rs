@@ -1,4 +1,4 @@
-//! Why an evaluation ended without a value.
+//! Failures of an evaluation.
 
 use std::ops::{Deref, DerefMut};
 
@@ -34,11 +34,11 @@ impl FaultCode {
     }
 }
 
-/// A failure. It is boxed, because results are returned much more often than failures.
+/// A failure. It is boxed to keep `Result` small, because most results are values.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault(Box<FaultDetail>);
 
-/// What failed, and where once that is known.
+/// What failed, and its position once it is known.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultDetail {
     pub(crate) code: FaultCode,
@@ -66,7 +66,7 @@ impl Fault {
         Self::new(FaultCode::Limit, message)
     }
 
-    /// `value` cannot become a `target`.
+    /// `value` cannot be converted to `target`.
     pub(crate) fn coercion(value: &Value, target: &str) -> Self {
         let from = value.kind().name();
         let shown = match value.bare() {
@@ -98,7 +98,7 @@ impl Fault {
         self
     }
 
-    /// Fills in the position, if none is known yet.
+    /// Sets the position if there is none yet.
     pub(crate) fn at(mut self, span: Span) -> Self {
         if self.span.is_none() {
             self.span = Some(span);

@@ -8,7 +8,7 @@ use meantime_value::{Foreign, Kind, Opaque, Value};
 use super::super::library::{Native, NativeFn};
 use super::super::program::{LambdaId, SetId};
 
-/// Something that can be called. It belongs to one evaluation and never leaves it.
+/// A function value. It belongs to one evaluation and never leaves it.
 #[derive(Debug, Clone)]
 pub(crate) enum Function {
     Native(&'static Native),
@@ -22,7 +22,7 @@ pub(crate) enum Function {
         captured: Arc<[Value]>,
         depth: u32,
     },
-    /// A library function that waits for its last argument, as `replace` waits for `with`.
+    /// A library function without its last argument, such as `replace` before `with`.
     Partial(PartialCall),
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Function {
 pub(crate) struct PartialCall {
     pub(crate) name: &'static str,
     pub(crate) args: Arc<[Value]>,
-    /// Gets the arguments and the last one.
+    /// Called with the arguments and the last one.
     pub(crate) run: NativeFn,
 }
 
@@ -46,7 +46,7 @@ impl Function {
         }
     }
 
-    /// Levels of values inside values that a function captures.
+    /// The nesting depth of the values that a function captures.
     pub(crate) fn captured_depth(captured: &[Value]) -> u32 {
         captured.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
     }

@@ -13,18 +13,18 @@ use super::super::types::{Type, TypeTable, is_instance_of};
 use super::budget::{Budget, MAX_NESTING};
 use super::fault::{Fault, Result};
 
-/// The time and the random seed of an evaluation.
+/// Time and random seed of an evaluation.
 #[derive(Debug, Clone)]
 pub(crate) struct EvalInputs {
     pub(crate) now: Zoned,
     pub(crate) seed: u64,
 }
 
-/// Where a running function finds its values.
+/// Where the values of a running function are.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     pub(super) captured: &'f [Value],
-    /// Where its own values start on the stack.
+    /// The index of its first own value on the stack.
     pub(super) base: usize,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Eval<'p> {
     pub(super) stack: Vec<Value>,
     pub(super) budget: Budget,
     pub(super) calls: u32,
-    /// Arguments of a call in tail position, for the function that is about to return.
+    /// The arguments of a tail call, for the function that is about to return.
     pub(super) tail: Option<Vec<Value>>,
-    /// What `log` was given.
+    /// The values passed to `log`.
     pub(super) log: Vec<(Text, Value)>,
 }
 
@@ -58,7 +58,7 @@ impl<'p> Eval<'p> {
         }
     }
 
-    /// Runs the script with its inputs, which come in the order they were declared in.
+    /// Runs the script with its inputs in the order of their declaration.
     pub(crate) fn run(&mut self, inputs: Vec<Value>) -> Result {
         let code = self.code;
         self.globals = inputs;
@@ -91,11 +91,11 @@ impl<'p> Eval<'p> {
     }
 
     pub(crate) fn log(&mut self, prefix: Text, value: Value) {
-        // The log is for people; its size is bounded by the operations.
+        // The log needs no own limit: the operations limit its size.
         self.log.push((prefix, value));
     }
 
-    /// Where the stacks are, to return to after a failure that was caught.
+    /// The heights of the stacks, to be restored when a failure is caught.
     pub(crate) fn save(&self) -> (usize, u32) {
         (self.stack.len(), self.calls)
     }
@@ -113,23 +113,23 @@ impl<'p> Eval<'p> {
         format!("line {}, column {}", position.line, position.column)
     }
 
-    /// Pays for work on so many elements.
+    /// Charges operations.
     pub(crate) fn charge(&mut self, ops: u64) -> Result<()> {
         self.budget.spend(ops)
     }
 
-    /// The operations that are left, for work that counts by itself.
+    /// The remaining operations, for code that counts by itself.
     pub(crate) fn ops(&mut self) -> &mut u64 {
         &mut self.budget.ops
     }
 
-    /// Charges for visiting a whole value; shared parts count every time.
+    /// Charges for visiting a whole value; shared parts are counted every time.
     pub(crate) fn charge_visit(&mut self, value: &Value) -> Result<()> {
         let extent = ValueSize::of(value, self.budget.ops);
         self.charge(extent.ops)
     }
 
-    /// Charges for visiting two values side by side: the smaller one limits the work.
+    /// Charges for visiting two values at the same time: the smaller one limits the work.
     pub(crate) fn charge_pair_visit(&mut self, left: &Value, right: &Value) -> Result<()> {
         if is_small(left) || is_small(right) {
             return Ok(());
@@ -139,14 +139,14 @@ impl<'p> Eval<'p> {
         self.charge(ops)
     }
 
-    /// Whether two values are equal, paid for.
+    /// Whether two values are equal; charged.
     pub(crate) fn same(&mut self, left: &Value, right: &Value) -> Result<bool> {
         self.charge_pair_visit(left, right)?;
         Ok(left == right)
     }
 
-    /// Whether a value is of a type, paid for: a type that is written with itself can ask for
-    /// more than there are values.
+    /// Whether a value is of a type; charged, because a recursive type can need more steps than
+    /// there are values.
     pub(crate) fn is_instance_of(&mut self, value: &Value, kind: &Arc<Type>) -> Result<bool> {
         let table = self.types();
         match is_instance_of(value, kind, table, &mut self.budget.ops) {
@@ -158,43 +158,43 @@ impl<'p> Eval<'p> {
         }
     }
 
-    /// The units of a text, each a text of its own, paid for.
+    /// The characters of a text, each as a text; charged.
     pub(crate) fn units(&mut self, text: &str) -> Result<Vec<Text>> {
         self.charge(text.len() as u64)?;
         self.budget.allocate(text.len().saturating_mul(size_of::<Value>()))?;
         Ok(text::units(text))
     }
 
-    /// A new text, paid for.
+    /// A new text; charged.
     pub(crate) fn text(&mut self, text: impl Into<Text>) -> Result {
         let text = text.into();
         self.reserve_text(text.len())?;
         Ok(Value::Text(text))
     }
 
-    /// Pays for a text of so many bytes before it is made.
+    /// Charges for a text of this size before it is created.
     pub(crate) fn reserve_text(&mut self, bytes: usize) -> Result<()> {
         self.budget.check_text(bytes)?;
         self.budget.allocate(bytes)
     }
 
-    /// Refuses a text of so many bytes while it grows.
+    /// Rejects a text that grows beyond the limit.
     pub(crate) fn check_text(&self, bytes: usize) -> Result<()> {
         self.budget.check_text(bytes)
     }
 
-    /// Bytes that one text may have.
+    /// The size limit of one text, in bytes.
     pub(crate) fn text_limit(&self) -> usize {
         self.budget.text
     }
 
-    /// A new array, paid for.
+    /// A new array; charged.
     pub(crate) fn array(&mut self, items: Vec<Value>) -> Result {
         self.budget.allocate(items.len().saturating_mul(size_of::<Value>()))?;
         Self::nested(Value::array(items))
     }
 
-    /// A new object, paid for.
+    /// A new object; charged.
     pub(crate) fn object(&mut self, object: Object) -> Result {
         self.budget.allocate(object.len().saturating_mul(2 * size_of::<Value>()))?;
         Self::nested(Value::object(object))
@@ -221,8 +221,8 @@ impl<'p> Eval<'p> {
         self.step(node, frame).map_err(|fault| fault.at(node.span))
     }
 
-    /// A dispatch; what takes more than a line has its own function, which keeps the frames of
-    /// this recursion small.
+    /// Dispatch only; longer cases are separate functions, which keeps the stack frames of this
+    /// recursion small.
     fn step(&mut self, node: &Node, frame: Frame<'_>) -> Result {
         match &node.op {
             Op::Constant(value) => Ok(value.clone()),
@@ -269,7 +269,7 @@ impl<'p> Eval<'p> {
         }
     }
 
-    /// A value that must be true or false.
+    /// A value that must be a boolean.
     pub(super) fn condition(&mut self, node: &Node, frame: Frame<'_>) -> Result<bool> {
         let value = self.eval(node, frame)?;
         coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value).at(node.span))
@@ -317,7 +317,7 @@ impl<'p> Eval<'p> {
         }
     }
 
-    /// The fallback for null, and for a conversion that is not possible.
+    /// The fallback for null and for a conversion that fails.
     fn default(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
         match self.eval(&operands.0, frame) {
             Ok(value) if !value.is_null() => Ok(value),
@@ -351,7 +351,7 @@ impl<'p> Eval<'p> {
     }
 }
 
-/// The elements of an array or range, one after the other.
+/// The elements of an array or range.
 pub(crate) enum ItemIter {
     Array(std::sync::Arc<Array>, usize),
     Range(meantime_value::Range, u64),
@@ -376,7 +376,7 @@ impl Iterator for ItemIter {
     }
 }
 
-/// Whether looking at a value is one step, whatever it is compared with.
+/// Whether visiting a value takes one step, whatever it is compared with.
 fn is_small(value: &Value) -> bool {
     match value.bare() {
         Value::Text(text) | Value::Uri(text) => text.len() <= 64,

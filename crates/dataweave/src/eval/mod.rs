@@ -1,7 +1,7 @@
-//! Running a program.
+//! Evaluates a program.
 //!
 //! The evaluator walks the tree. It counts operations, bytes and levels, and stops with an error
-//! when a budget is used up. The time and the random bits are inputs.
+//! when a budget is used up. Time and random seed are inputs.
 
 mod budget;
 mod call;

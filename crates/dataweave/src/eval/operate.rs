@@ -61,7 +61,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Pays for long numbers, then computes.
+    /// Charges for long numbers, then computes.
     fn compute(&mut self, left: &Number, right: &Number, compute: NumberOp) -> Result {
         self.charge(left.pair_ops(right))?;
         Ok(Value::Number(compute(left, right)?))
@@ -150,7 +150,8 @@ impl Eval<'_> {
         self.object(kept)
     }
 
-    /// An array with one more element. If nobody else holds the array, it grows in place.
+    /// An array with one more element. If this is the only reference to the array, it grows in
+    /// place.
     fn push_back(&mut self, left: Value, right: Value) -> Result {
         match left.into_bare() {
             Value::Array(mut items) => {
@@ -170,7 +171,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Pays for comparing something with each of these.
+    /// Charges for comparing a value with each of these.
     fn charge_comparisons(&mut self, items: &[Value]) -> Result<()> {
         for item in items {
             if !is_simple(item) {
@@ -185,7 +186,7 @@ impl Eval<'_> {
         self.budget.allocate(items.saturating_mul(size_of::<Value>()))
     }
 
-    /// The elements of an array or range as a list, paid for.
+    /// The elements of an array or range as a list; charged.
     pub(crate) fn collect(&mut self, value: &Value) -> Result<Vec<Value>> {
         let count = match value.bare() {
             Value::Range(range) => range.len(),
@@ -199,7 +200,7 @@ impl Eval<'_> {
         Ok(Self::items(value).collect())
     }
 
-    /// `value >> array` puts the value first; `dateTime >> zone` shows it in another zone.
+    /// `value >> array` prepends the value; `dateTime >> zone` converts to another zone.
     fn shift_right(&mut self, left: Value, right: &Value) -> Result {
         if let Value::Array(_) | Value::Range(_) = right.bare() {
             let mut items = vec![left];
@@ -327,7 +328,7 @@ impl Eval<'_> {
     }
 }
 
-/// Whether comparing it takes no more than one look.
+/// Whether comparing it takes one step.
 fn is_simple(value: &Value) -> bool {
     !matches!(value.bare(), Value::Array(_) | Value::Object(_) | Value::Foreign(_))
 }

@@ -39,7 +39,7 @@ impl Eval<'_> {
         self.eval(&case.body, frame).map(Some)
     }
 
-    /// The three values that a case names: what was matched, and its parts.
+    /// The three values that a case can name: the matched value and its parts.
     fn match_pattern(
         &mut self,
         pattern: &PatternNode,

@@ -9,7 +9,7 @@ use super::fault::{Fault, FaultCode, Result};
 use super::machine::{Eval, Frame};
 use crate::calendar;
 
-/// What a selector looks for.
+/// The name that a selector searches.
 struct FieldQuery<'w> {
     name: &'w str,
     namespace: Option<&'w Namespace>,
@@ -47,7 +47,7 @@ impl Eval<'_> {
             }
             _ => {
                 let value = self.eval(target, frame)?;
-                // A selection that found nothing may be selected from.
+                // Selecting from a selection that found nothing gives null, not an error.
                 if value.is_null() && matches!(target.op, Op::Select(..)) {
                     return Ok(Value::Null);
                 }
@@ -60,7 +60,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The header of a name in any case.
+    /// A header by its name in any case.
     fn header(&mut self, headers: &Value, selector: &SelectorNode, frame: Frame<'_>) -> Result {
         let Value::Object(headers) = headers.bare() else { return Ok(Value::Null) };
         let name = match selector {
@@ -172,7 +172,7 @@ impl Eval<'_> {
         }
     }
 
-    /// What was found, or null if that is nothing.
+    /// The found values, or null if there are none.
     fn found_or_null(&mut self, found: Vec<Value>) -> Result {
         if found.is_empty() { Ok(Value::Null) } else { self.array(found) }
     }
@@ -222,7 +222,7 @@ impl Eval<'_> {
         self.found_or_null(found)
     }
 
-    /// `..name`: at every level, the outer ones first.
+    /// `..name`: at every level, outer levels first.
     fn descendant_fields(
         &mut self,
         value: &Value,
@@ -325,7 +325,7 @@ impl Eval<'_> {
         Ok(found.unwrap_or_default())
     }
 
-    /// A range of elements, backwards if the range is. Beyond the ends there is nothing: null.
+    /// A range of elements, backwards if the range is descending. Null if it is outside.
     fn slice(&mut self, value: &Value, range: Range) -> Result {
         let size = match value.bare() {
             Value::Array(items) => items.len(),
@@ -397,7 +397,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Calls a function that must say yes or no.
+    /// Calls a function that must return a boolean.
     pub(crate) fn test(&mut self, function: &Value, args: &mut [Value]) -> Result<bool> {
         let value = self.call(function, args)?;
         coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value))
@@ -421,7 +421,7 @@ impl Eval<'_> {
             SelectorNode::Field { reach: SelectorReach::First, name, namespace, .. },
         ) = (value.bare(), &**selector)
         {
-            // A key with the value null is there.
+            // A key whose value is null exists.
             let name = self.name(name, frame)?;
             let wanted = FieldQuery { name: &name, namespace: namespace.as_ref() };
             return Ok(Value::Bool(object.entries().iter().any(|entry| wanted.is(entry))));
@@ -451,7 +451,7 @@ impl Eval<'_> {
         Err(Fault::new(FaultCode::Missing, what))
     }
 
-    /// `.@name` of the pair that the selector in front of it found.
+    /// `.@name` of the pair that the preceding selector found.
     fn attribute(
         &mut self,
         target: &Node,
@@ -516,7 +516,7 @@ impl Eval<'_> {
         })
     }
 
-    /// The pair that a field selector finds; keys themselves count as pairs.
+    /// The pair that a field selector finds; a key itself counts as a pair.
     fn key_of(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Entry>> {
         if let Op::Select(inner, selector) = &target.op
             && let SelectorNode::Field {
@@ -563,7 +563,7 @@ fn collect(object: &Object, wanted: &FieldQuery<'_>, found: &mut Vec<Value>) {
     found.extend(entries.map(|entry| entry.value.clone()));
 }
 
-/// A position; negative ones count from the end. None outside.
+/// An index; negative ones count from the end. None if it is outside.
 fn item_index(number: &Number, size: usize) -> Option<usize> {
     let index = number.to_i64()?;
     if index >= 0 {

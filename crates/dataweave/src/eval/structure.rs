@@ -1,4 +1,4 @@
-//! Arrays, objects and texts with expressions in them.
+//! Arrays, objects and interpolated texts.
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl Eval<'_> {
     }
 }
 
-/// What can be a key: text, keys, numbers, booleans.
+/// A value that can be a key: text, key, number, boolean.
 pub(super) fn to_key(value: &Value) -> Result<Key> {
     match value.bare() {
         Value::Key(key) => Ok(key.clone()),

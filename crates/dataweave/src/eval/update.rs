@@ -1,4 +1,4 @@
-//! `update`: a copy with other values at some paths.
+//! `update`: a copy with changed values at some paths.
 
 use meantime_value::{Key, KeyDetail, Object, Text, Value};
 
@@ -7,7 +7,7 @@ use super::super::syntax::{SelectedPart, SelectorReach};
 use super::fault::Result;
 use super::machine::{Eval, Frame};
 
-/// One step of a path, with its expressions computed.
+/// One step of a path, with its expressions evaluated.
 enum UpdateStep {
     Field {
         name: Text,
@@ -15,7 +15,7 @@ enum UpdateStep {
     },
     Attribute(Text),
     Index(i64),
-    /// A selector that cannot be updated through; nothing is there.
+    /// A selector that cannot be updated through: it matches nothing.
     Unresolvable,
 }
 
@@ -157,7 +157,7 @@ impl Eval<'_> {
         Ok(Key::with_detail(key.name().clone(), KeyDetail { namespace, attributes }))
     }
 
-    /// The new value, or the old one if the condition does not hold.
+    /// The new value, or the old one if the condition is false.
     fn replacement(
         &mut self,
         old: &Value,

@@ -1,6 +1,6 @@
 //! Patterns of dates: letters for fields, quotes for text.
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatePattern {
     pub(super) parts: Vec<DatePatternPart>,
@@ -9,24 +9,25 @@ pub(crate) struct DatePattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DatePatternPart {
     Text(String),
-    /// A letter and how often it stands there, padded with spaces to a width.
+    /// A letter and its count, padded with spaces to a width.
     Field {
         letter: char,
         count: usize,
         pad: usize,
     },
-    /// `[…]`: may be missing when reading.
+    /// `[…]`: optional when reading.
     Optional(Vec<DatePatternPart>),
 }
 
 /// Letters that have a meaning.
 const PATTERN_LETTERS: &str = "GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZ";
 
-/// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
+/// Bytes of a pattern. It determines the widths of its fields; the resulting text has its own
+/// limit.
 const MAX_PATTERN_BYTES: usize = 10_000;
 
 impl DatePattern {
-    /// Reads a pattern; the problem if it makes no sense.
+    /// Parses a pattern, or returns its problem.
     pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(format!("it has more than {MAX_PATTERN_BYTES} bytes"));
@@ -77,7 +78,7 @@ fn repeats(chars: &mut Chars<'_>, letter: char) -> usize {
     count
 }
 
-/// Text in quotes; two quotes are one.
+/// Text in quotes; two quotes stand for one.
 fn quoted(chars: &mut Chars<'_>) -> Result<String, String> {
     if chars.peek() == Some(&'\'') {
         chars.next();

@@ -1,4 +1,4 @@
-//! Dates and times from text in a pattern.
+//! Reads dates and times by a pattern.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
@@ -8,7 +8,7 @@ use meantime_value::temporal::{at_zone, parse_time_zone};
 use super::Locale;
 use super::date_pattern::{DatePattern, DatePatternPart};
 
-/// The fields that were found.
+/// The fields found in the text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ParsedDate {
     year: Option<i64>,
@@ -27,7 +27,7 @@ pub(crate) struct ParsedDate {
 }
 
 impl DatePattern {
-    /// Reads the whole text; none if it does not fit.
+    /// Reads the whole text; none if it does not match.
     pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<ParsedDate> {
         let mut parsed = ParsedDate::default();
         let rest = read_parts(&self.parts, text, locale, &mut parsed)?;
@@ -56,7 +56,7 @@ fn read_parts<'t>(
                 }
             }
             DatePatternPart::Field { letter, count, .. } => {
-                // Digits right after this field belong to the next one.
+                // The digits directly after this field belong to the next field.
                 let is_adjacent =
                     matches!(parts.get(index + 1), Some(DatePatternPart::Field { .. }));
                 read_field(*letter, *count, is_adjacent, rest, locale, parsed)?
@@ -122,7 +122,7 @@ fn read_field<'t>(
         's' => &mut parsed.second,
         'n' => &mut parsed.nanos,
         'N' | 'A' => &mut parsed.nanos_of_day,
-        // Weeks and quarters follow from the date.
+        // Weeks and quarters are implied by the date, so their digits are skipped.
         _ => return text.get(digits..),
     };
     *position = Some(match (letter, count) {
@@ -138,7 +138,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The longest of the names that the text starts with, in any case.
+/// The longest name that the text starts with, in any case.
 fn name<'t>(text: &'t str, lists: &[&[&str]]) -> Option<(usize, &'t str)> {
     let mut best: Option<(usize, usize)> = None;
     for list in lists {
@@ -202,7 +202,7 @@ fn read_zone<'t>(text: &'t str, parsed: &mut ParsedDate) -> Option<&'t str> {
 }
 
 impl ParsedDate {
-    /// The day; one beyond the end of a month is its last, up to 31.
+    /// The day; one after the end of the month, up to 31, becomes its last day.
     pub(crate) fn date(&self) -> Option<Date> {
         let year = i16::try_from(self.year?).ok()?;
         if let Some(day) = self.day_of_year {

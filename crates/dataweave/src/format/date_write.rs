@@ -1,4 +1,4 @@
-//! Dates and times in a pattern.
+//! Writes dates and times by a pattern.
 
 use jiff::Zoned;
 use jiff::civil::{Date, Time};
@@ -9,7 +9,7 @@ use meantime_value::temporal::{format_time_zone, nanoseconds};
 use super::Locale;
 use super::date_pattern::{DatePattern, DatePatternPart};
 
-/// What a value has of a date.
+/// The date fields that a value has.
 struct DateFields<'v> {
     date: Option<Date>,
     time: Option<Time>,
@@ -18,7 +18,7 @@ struct DateFields<'v> {
 }
 
 impl DatePattern {
-    /// The value in this pattern; the problem if it lacks a field.
+    /// The value in this pattern; an error if it lacks a field.
     pub(crate) fn write(&self, value: &Value, locale: &Locale) -> Result<String, String> {
         let mut fields = DateFields { date: None, time: None, offset: None, zoned: None };
         match value.bare() {
@@ -104,7 +104,7 @@ impl DateFields<'_> {
     }
 }
 
-/// `+01`, `+0130`, `+01:30`; the given text for zero, if there is one.
+/// `+01`, `+0130`, `+01:30`; the given text for a zero offset, if there is one.
 fn offset_text(offset: Offset, style: usize, zero: &str) -> String {
     let seconds = offset.seconds();
     if seconds == 0 && !zero.is_empty() {
@@ -173,7 +173,7 @@ fn first_letter(word: &str) -> String {
     word.chars().take(1).collect::<String>().to_uppercase()
 }
 
-/// Two letters mean the last two digits.
+/// Two letters give the last two digits.
 fn year(year: i64, count: usize) -> String {
     if count == 2 { format!("{:02}", year.rem_euclid(100)) } else { padded(year, count) }
 }
@@ -182,9 +182,9 @@ fn padded(value: i64, width: usize) -> String {
     format!("{value:0width$}")
 }
 
-/// The week of a day, where weeks begin on Sunday and the first one may be short.
+/// The week of a day; weeks begin on Sunday and the first one may be shorter.
 fn week_of(day: i64, weekday: usize) -> i64 {
-    // Position of the day in its week, from Sunday.
+    // The index of the day in its week, from Sunday.
     let position = i64::try_from((weekday + 1) % 7).unwrap_or(0);
     (day - 1 - position + 6).div_euclid(7) + 1
 }
@@ -198,7 +198,7 @@ fn week_based(date: Date) -> (i64, i64) {
         (usize::try_from(last.weekday().to_monday_zero_offset()).unwrap_or(0) + 1) % 7;
     let days_left = i64::from(last.day_of_year()) - i64::from(date.day_of_year());
     let year = i64::from(date.year());
-    // The week that holds the first of January is the first week of its year.
+    // The week with the first of January is the first week of its year.
     if last_position < 6 && days_left <= i64::try_from(last_position).unwrap_or(0) {
         (year + 1, 1)
     } else {

@@ -1,4 +1,4 @@
-//! Words and signs of a few languages.
+//! Names and signs of a few languages.
 
 use meantime_core::time::{MONTH_NAMES, WEEKDAY_NAMES};
 
@@ -15,7 +15,7 @@ pub(crate) struct Locale {
 }
 
 impl Locale {
-    /// By its tag, such as `en`, `es-MX` or `DE`; English for those we do not know.
+    /// By its tag, such as `en`, `es-MX` or `DE`; English if the tag is unknown.
     pub(crate) fn find(tag: &str) -> &'static Self {
         let language = tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
         match language.as_str() {

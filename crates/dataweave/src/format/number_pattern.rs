@@ -1,31 +1,31 @@
 //! Patterns of numbers: `#,##0.00`, `0%`, `0.###E0`, `0.00;(0.00)`.
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NumberPattern {
     pub(super) positive: Affixes,
     pub(super) negative: Option<Affixes>,
     pub(super) min_whole: usize,
-    /// With an exponent: how many whole digits at most.
+    /// With an exponent: the maximum number of integer digits.
     pub(super) max_whole: usize,
     pub(super) min_fraction: usize,
     pub(super) max_fraction: usize,
-    /// Digits of a group; zero for none.
+    /// Digits per group; zero for no grouping.
     pub(super) grouping: usize,
-    /// Hundredths or thousandths: how many positions to shift.
+    /// For percent or per mille: the number of decimal positions to shift.
     pub(super) shift: i64,
-    /// At least so many digits of the exponent.
+    /// The minimum number of digits of the exponent.
     pub(super) exponent: Option<usize>,
 }
 
-/// What stands before and after the digits.
+/// The text before and after the digits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Affixes {
     pub(super) prefix: String,
     pub(super) suffix: String,
 }
 
-/// The digits part.
+/// The digits of a pattern.
 #[derive(Default)]
 struct DigitCounts {
     whole_optional: usize,
@@ -37,11 +37,12 @@ struct DigitCounts {
     exponent: Option<usize>,
 }
 
-/// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
+/// Bytes of a pattern. It determines the widths of its fields; the resulting text has its own
+/// limit.
 const MAX_PATTERN_BYTES: usize = 10_000;
 
 impl NumberPattern {
-    /// Reads a pattern; none if it makes no sense.
+    /// Parses a pattern; none if it is invalid.
     pub(crate) fn parse(pattern: &str) -> Option<Self> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return None;
@@ -79,7 +80,7 @@ impl NumberPattern {
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
-/// Text up to the digits or the end of the part; quotes protect signs.
+/// Text up to the digits or the end of the part; quotes escape signs.
 fn affix(chars: &mut Chars<'_>, shift: &mut i64) -> String {
     let mut text = String::new();
     while let Some(c) = chars.peek().copied() {

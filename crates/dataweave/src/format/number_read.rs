@@ -1,4 +1,4 @@
-//! Numbers from text in a pattern.
+//! Reads numbers by a pattern.
 
 use meantime_value::Number;
 
@@ -6,7 +6,7 @@ use super::Locale;
 use super::number_pattern::NumberPattern;
 
 impl NumberPattern {
-    /// Reads as far as the text looks like a number; what follows is left, as Java does.
+    /// Reads the longest prefix that is a number and ignores the rest, as Java does.
     pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<Number> {
         let mut rest = text;
         let mut is_negative = false;

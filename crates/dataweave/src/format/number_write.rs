@@ -1,4 +1,4 @@
-//! Numbers in a pattern.
+//! Writes numbers by a pattern.
 
 use bigdecimal::RoundingMode;
 use meantime_value::Number;
@@ -32,7 +32,7 @@ impl NumberPattern {
         let text = rounded.abs().to_plain_string();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let no_digits = self.min_whole == 0 && !(fraction.is_empty() && self.min_fraction == 0);
-        // `#.##` writes 0.5 with a zero, `.00` and `#.00` do not.
+        // `#.##` writes 0.5 with a leading zero, `.00` and `#.00` without.
         let drop_zero = no_digits && whole == "0" && (self.min_fraction > 0);
         let whole = if drop_zero { "" } else { whole };
         let mut out = self.group(&format!("{whole:0>0$}", self.min_whole), locale);
@@ -61,7 +61,8 @@ impl NumberPattern {
         out
     }
 
-    /// With more whole positions than required, the exponent is a multiple of their number.
+    /// If the pattern allows more integer digits than it requires, the exponent is a multiple of
+    /// their number.
     fn scientific(
         &self,
         number: &Number,
@@ -80,7 +81,8 @@ impl NumberPattern {
         } else {
             magnitude - signed(self.min_whole.max(1))
         };
-        // Steps keep a fixed number of significant digits, plain exponents a fixed fraction.
+        // With such a stepped exponent the number of significant digits is fixed, otherwise the
+        // number of fraction digits.
         let mantissa = shift(&number.abs(), -exponent);
         let decimals = if self.max_whole > self.min_whole && self.max_whole > 1 {
             let whole = signed(mantissa.to_plain_string().split('.').next().map_or(1, str::len));
@@ -115,7 +117,7 @@ impl NumberPattern {
     }
 }
 
-/// The number with the point moved to the right.
+/// The number with its decimal point moved to the right.
 fn shift(number: &Number, decimals: i64) -> Number {
     if decimals == 0 {
         return number.clone();

@@ -81,7 +81,7 @@ fn slice(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     sub_array(eval, &items, args.count(1), args.count(2))
 }
 
-/// The elements from a position to before another, as far as there are any.
+/// The elements from one index to before another, as far as they exist.
 fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Result {
     let to = to.min(items.len());
     let part = items.get(from.min(to)..to).unwrap_or_default();
@@ -89,7 +89,7 @@ fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Re
     eval.array(part.to_vec())
 }
 
-/// The position of the first element that passes, or the size.
+/// The index of the first element that passes, or the size.
 fn first_place(eval: &mut Eval<'_>, args: &Args, wanted: bool) -> Result<Option<usize>> {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         if test(eval, args, &item)? == wanted {
@@ -169,7 +169,7 @@ fn split_at(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     split(eval, &items, args.count(1))
 }
 
-/// Without a position to split at, everything is on the right.
+/// Without an index to split at, everything is in the right part.
 fn split_where(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
     let at = first_place(eval, args, true)?.unwrap_or(0);
@@ -188,7 +188,7 @@ fn sum_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(sum))
 }
 
-/// Where the elements of each key are.
+/// The indices of the elements of each key.
 type IndicesByKey = BTreeMap<Text, Vec<usize>>;
 
 fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, IndicesByKey)> {
@@ -201,7 +201,7 @@ fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>
     Ok((items, indices))
 }
 
-/// Pairs of elements with the same key; lonely ones of either side if they are wanted.
+/// Pairs of elements with the same key; elements without a partner if they are to be kept.
 fn join_all(eval: &mut Eval<'_>, args: &Args, keep_left: bool, keep_right: bool) -> Result {
     let (right, indices) = by_key(eval, args.get(1), args.get(3))?;
     let mut used = vec![false; right.len()];

@@ -6,7 +6,7 @@ use super::super::coerce;
 use super::super::eval::{Eval, Fault, Result};
 use super::native::{Args, Native, Overload, Param};
 
-/// The text, then a format and a locale, or a list of such pairs to try.
+/// Overloads with a format and a locale, or with a list of such pairs to try.
 macro_rules! formatted {
     ($run:ident, $listed:ident) => {
         &[
@@ -102,7 +102,7 @@ fn schema(args: &Args, names: &[&str]) -> Object {
     schema
 }
 
-/// Converts; the schema stays with a date, so that it is written in its format.
+/// Converts; the schema stays with a date, which is then written in its format.
 fn convert(args: &Args, kind: Kind, names: &[&str]) -> Result {
     let schema = schema(args, names);
     let converted = coerce::with_metadata(args.get(0), kind, &schema)?;

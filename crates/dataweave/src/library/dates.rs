@@ -16,7 +16,7 @@ const DAY_OVERLOADS: &[Overload] = &[
 ];
 const PARTS_PARAMS: &[Param] = &[Param::OBJECT];
 
-/// One overload for every kind that has such a beginning.
+/// One overload for every kind that has this unit.
 macro_rules! beginnings {
     ($run:ident, $($kind:ident),+) => {
         &[$(Overload::new(&[Param::only(Kind::$kind)], $run)),+]
@@ -104,7 +104,7 @@ fn at_beginning_of_year(_: &mut Eval<'_>, args: &mut Args) -> Result {
     with_local(args.get(0), |local| midnight(local.date().first_of_year()))
 }
 
-/// A whole number among the parts, rounded, within bounds.
+/// An integer among the parts, rounded, within bounds.
 fn part(parts: &Object, name: &str, least: i64, most: i64) -> Result<i64> {
     let value = parts.get(name).cloned().unwrap_or_default();
     let Value::Number(number) = coerce::to_kind(&value, Kind::Number)

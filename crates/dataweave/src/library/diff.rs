@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: &[Native] = &[Native::new(
     &[Overload::new(&[Param::ANY, Param::ANY, Param::OBJECT, Param::TEXT], diff).optional(2)],
 )];
 
-/// What is compared how.
+/// The options of a comparison.
 struct Comparison<'e, 'p> {
     eval: &'e mut Eval<'p>,
     unordered: bool,
@@ -71,7 +71,7 @@ impl Comparison<'_, '_> {
             return self.one(&wanted, &format!("was {}", actual.len()), path);
         }
         let mut found = Vec::new();
-        // What comes last is reported first.
+        // Reported from the last index to the first.
         for (index, (actual, expected)) in actual.iter().zip(&expected).enumerate().rev() {
             found.extend(self.values(actual, expected, &format!("{path}[{index}]"))?);
         }
@@ -96,8 +96,8 @@ impl Comparison<'_, '_> {
         Ok(found)
     }
 
-    /// The entry that is compared with the expected one at a position: that at the same position,
-    /// or, in any order, the one with as many of its name before it.
+    /// The entry to compare with the expected one at an index: the one at the same index, or, if
+    /// order is ignored, the one with as many entries of its name before it.
     fn partner<'o>(
         &mut self,
         actual: &'o Object,

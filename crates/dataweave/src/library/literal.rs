@@ -1,4 +1,4 @@
-//! Values as they are written in a script: the format `application/dw`.
+//! Values as literals of a script: the format `application/dw`.
 
 use meantime_value::json::{self, Layout};
 use meantime_value::{Key, Kind, Object, Value};
@@ -7,7 +7,7 @@ use super::super::coerce;
 use super::super::eval::{Eval, Result};
 use super::super::syntax::is_reserved;
 
-/// The value as a literal, on several lines when it has parts.
+/// The value as a literal, on several lines if it has parts.
 pub(super) fn literal(eval: &mut Eval<'_>, value: &Value) -> Result<String> {
     let mut out = String::new();
     write(eval, &mut out, value, 0)?;
@@ -40,7 +40,7 @@ fn write(eval: &mut Eval<'_>, out: &mut String, value: &Value, level: usize) -> 
         }
         bare => out.push_str(&scalar(bare)?),
     }
-    // Bounds the size of what nested values make together.
+    // Limits the total size of nested values.
     eval.charge((out.len() - before) as u64)?;
     eval.reserve_text(out.len())
 }
@@ -51,7 +51,7 @@ fn new_line(out: &mut String, before: &str, level: usize) {
     out.extend(std::iter::repeat_n("  ", level));
 }
 
-/// The end of a list whose last separator is given: on a line of its own unless it has no parts.
+/// The end of a list after its last separator: on its own line unless the list is empty.
 fn close(out: &mut String, between: &str, brackets: &str, level: usize) {
     if brackets.starts_with(between) {
         out.push_str(brackets);
@@ -89,7 +89,7 @@ fn name(key: &Key) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    // Only the size could be refused, and there is no bound.
+    // Only the size could fail, and it has no limit here.
     let quoted = json::write(&Value::Text(text.into()), Layout::Compact, usize::MAX);
     quoted.unwrap_or_default().replace('$', "\\$")
 }

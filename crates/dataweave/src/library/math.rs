@@ -1,7 +1,7 @@
 //! `dw::util::Math`.
 //!
-//! Through binary floating point, with an implementation of our own platform, not of the host's, so
-//! that results are the same everywhere.
+//! Computed in binary floating point, with an implementation in Rust instead of the host's C
+//! library, so that results are the same on every machine.
 
 use meantime_value::{Number, NumberError, Value};
 
@@ -37,7 +37,7 @@ fn e_value() -> Value {
     Value::Number("2.7182818284590452354".parse().unwrap_or(Number::ZERO))
 }
 
-/// Null where the function has no value.
+/// Null where the function is not defined.
 fn through_float(args: &Args, compute: fn(f64) -> f64) -> Result {
     match Number::from_f64(compute(args.number(0).to_f64())) {
         Ok(number) => Ok(Value::Number(number)),

@@ -1,4 +1,4 @@
-//! The hash MD2, which no library here has. It protects nothing; old systems still ask for it.
+//! The hash MD2, which our dependencies do not have. It is not secure; old systems still use it.
 
 const BLOCK_BYTES: usize = 16;
 const ROUNDS: u8 = 18;
@@ -43,7 +43,7 @@ fn mix(state: &mut [u8; 3 * BLOCK_BYTES]) {
     }
 }
 
-/// All bytes in an order that the digits of pi give.
+/// A permutation of all bytes, derived from the digits of pi.
 #[rustfmt::skip]
 const PI_SUBSTITUTION: [u8; 256] = [
     41, 46, 67, 201, 162, 216, 124, 1, 61, 54, 84, 161, 236, 240, 6, 19, 98, 167, 5, 243, 192,

@@ -1,4 +1,4 @@
-//! How library functions are described: names, overloads, what each parameter takes.
+//! Descriptions of library functions: names, overloads, parameter types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use meantime_value::{Array, Kind, Number, Object, Pattern, Text, Value};
 
 use super::super::eval::{Eval, Result};
 
-/// The code of a library function.
+/// The implementation of a library function.
 pub(crate) type NativeFn = fn(&mut Eval<'_>, &mut Args) -> Result<Value>;
 
-/// A named value of a module, made when it is asked for.
+/// A named value of a module, created when it is used.
 pub(crate) type Constant = (&'static str, fn() -> Value);
 
 /// A library function.
@@ -19,20 +19,20 @@ pub(crate) struct Native {
     pub(crate) overloads: &'static [Overload],
 }
 
-/// One way to call it.
+/// One overload.
 pub(crate) struct Overload {
     pub(crate) params: &'static [Param],
-    /// How many of them may be left out at the end.
+    /// The number of parameters that may be left out at the end.
     pub(crate) optional: usize,
     pub(crate) run: NativeFn,
 }
 
-/// What a parameter takes: values of some kinds, and others that can be made into one.
+/// What a parameter accepts: values of some kinds, and others that convert to one of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Param {
     kinds: u32,
     pub(crate) coerce: Option<Kind>,
-    /// For functions: with how many arguments they will be called.
+    /// For functions: the number of arguments they will be called with.
     pub(crate) callback: Option<usize>,
 }
 
@@ -57,17 +57,17 @@ impl Param {
         Self { kinds: kind.bit(), coerce: None, callback: None }
     }
 
-    /// Values of one kind and whatever can become one.
+    /// Values of one kind, and values that convert to it.
     pub(crate) const fn coerced(kind: Kind) -> Self {
         Self { kinds: kind.bit(), coerce: Some(kind), callback: None }
     }
 
-    /// The same, or values of another kind.
+    /// Additionally values of another kind.
     pub(crate) const fn or(self, kind: Kind) -> Self {
         Self { kinds: self.kinds | kind.bit(), ..self }
     }
 
-    /// A function that will be called with so many arguments.
+    /// A function that will be called with this number of arguments.
     pub(crate) const fn callback(arity: usize) -> Self {
         Self { kinds: Kind::Function.bit(), coerce: None, callback: Some(arity) }
     }
@@ -131,7 +131,7 @@ impl Native {
         Self { name, overloads }
     }
 
-    /// With how many arguments a function at this position will be called.
+    /// The number of arguments with which a function at this index will be called.
     pub(crate) fn callback(&self, index: usize) -> Option<usize> {
         self.overloads.iter().find_map(|overload| overload.params.get(index)?.callback)
     }
@@ -158,10 +158,10 @@ impl fmt::Debug for Native {
     }
 }
 
-/// The most arguments a library function has.
+/// The maximum number of arguments of a library function.
 const MAX_ARGS: usize = 4;
 
-/// Arguments of a call; of the declared kinds when a library function gets them.
+/// The arguments of a call; a library function gets them in their declared kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Args {
     values: [Value; MAX_ARGS],
@@ -184,7 +184,7 @@ impl Args {
         self.len
     }
 
-    /// The value at a position; null when it was left out.
+    /// The value at an index; null if it was left out.
     pub(crate) fn take(&mut self, index: usize) -> Value {
         self.values.get_mut(index).map(std::mem::take).unwrap_or_default()
     }
@@ -212,18 +212,18 @@ impl Args {
         }
     }
 
-    /// A number without its fraction, as near as fits.
+    /// A number without its fraction, limited to the range of the type.
     pub(crate) fn int(&self, index: usize) -> i64 {
         let number = self.number(index);
         number.to_i64().unwrap_or(if number.is_negative() { i64::MIN } else { i64::MAX })
     }
 
-    /// A number that counts something: not negative.
+    /// A number that counts something; negative ones become zero.
     pub(crate) fn count(&self, index: usize) -> usize {
         usize::try_from(self.int(index)).unwrap_or(0)
     }
 
-    /// The same for positions that count up to a number: a fraction counts as one more.
+    /// The same, rounded up.
     pub(crate) fn count_up(&self, index: usize) -> usize {
         let number = self.number(index);
         let fraction = usize::from(!number.is_integer() && !number.is_negative());
@@ -237,7 +237,7 @@ impl Args {
         }
     }
 
-    /// An array; a range is written out, which the caller pays for.
+    /// An array; a range is expanded, and the caller is charged for it.
     pub(crate) fn array(&self, index: usize, eval: &mut Eval<'_>) -> Result<Arc<Array>> {
         match self.get(index) {
             Value::Array(items) => Ok(Arc::clone(items)),

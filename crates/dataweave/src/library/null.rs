@@ -1,4 +1,4 @@
-//! What many functions do with null: nothing.
+//! The overloads for null, which return null or false.
 
 use meantime_value::Value;
 

@@ -35,7 +35,7 @@ fn read(eval: &mut Eval<'_>, text: &str, base: i64) -> Result {
     eval.charge(text.len() as u64)?;
     let base = radix(base);
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    // Reading takes time that grows with the square of the digits.
+    // Reading takes time quadratic in the number of digits.
     if digits.len() > MAX_DIGITS {
         return Err(Fault::from(NumberError::TooManyDigits));
     }
@@ -47,10 +47,10 @@ fn read(eval: &mut Eval<'_>, text: &str, base: i64) -> Result {
     }
 }
 
-/// Digits of the longest number in the base with the fewest.
+/// The digits of the longest number in the smallest base.
 const MAX_DIGITS: usize = 40_000;
 
-/// Bases that do not exist count as ten, as in Java.
+/// Invalid bases count as ten, as in Java.
 fn radix(base: i64) -> u32 {
     u32::try_from(base).ok().filter(|base| (2..=36).contains(base)).unwrap_or(10)
 }

@@ -39,7 +39,7 @@ fn divide_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     eval.charge(object.len() as u64)?;
     let mut parts = Vec::new();
-    // A part is full when it has exactly so many entries; of no such size it never is.
+    // A part is full when it has exactly this many entries; with an invalid size it is never full.
     let size = Some(args.count(1)).filter(|size| *size > 0 && args.number(1).is_integer());
     for part in object.entries().chunks(size.unwrap_or(usize::MAX)) {
         let part: Object = part.iter().cloned().collect();
@@ -85,7 +85,7 @@ fn take_while(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.object(taken)
 }
 
-/// The left pairs whose keys the right object does not have, then all right pairs.
+/// The left pairs whose keys are not in the right object, then all right pairs.
 fn merge_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (left, right) = (args.object(0), args.object(1));
     eval.charge((left.len() as u64).saturating_mul(right.len() as u64))?;

@@ -1,4 +1,4 @@
-//! Paths through data, as `dw::util::Values` and `dw::util::Tree` know them.
+//! Paths through data, used by `dw::util::Values` and `dw::util::Tree`.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(super) fn namespace_value(namespace: Option<&Namespace>) -> Value {
     }
 }
 
-/// The path as data.
+/// The path as a value.
 pub(super) fn path_value(eval: &mut Eval<'_>, path: &[PathStep]) -> Result {
     let mut steps = Vec::with_capacity(path.len());
     for step in path {

@@ -36,7 +36,7 @@ fn between(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let (Value::Date(end), Value::Date(start)) = (args.get(0), args.get(1)) else {
         return Ok(Value::Null);
     };
-    // Whole months that fit, then the days that are left, both with the same sign.
+    // Whole months first, then the remaining days, both with the same sign.
     let total = |date: &jiff::civil::Date| i64::from(date.year()) * 12 + i64::from(date.month());
     let mut months = total(end) - total(start);
     let mut days = i64::from(end.day()) - i64::from(start.day());
@@ -53,7 +53,7 @@ fn between(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Period(Period::calendar(fit(months / 12)?, fit(months % 12)?, fit(days)?)))
 }
 
-/// A number of calendar units, which cannot be split.
+/// A number of calendar units, which must be whole.
 fn whole(name: &str, number: &Number) -> Result<i32> {
     if !number.is_integer() {
         return Err(Fault::invalid(format!("`{name}` is {number}, but must be a whole number")));
@@ -80,7 +80,7 @@ fn months(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Period(Period::calendar(0, whole("months", &args.number(0))?, 0)))
 }
 
-/// Days of the calendar; a fraction makes it a duration.
+/// Days of the calendar; with a fraction, a duration.
 fn days(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let number = args.number(0);
     if number.is_integer() {

@@ -35,7 +35,7 @@ pub(crate) static MODULES: &[Module] = &[
     Module::new("dw::xml::Dtd", &[super::dtd::FUNCTIONS]),
 ];
 
-/// What is refused by name: it would reach outside of the script.
+/// Functions that are rejected by name, because they would reach outside of the script.
 const REFUSED_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("dw::Core", "readUrl", "`readUrl` is refused: a script reads nothing from outside"),
     ("dw::Runtime", "eval", "`eval` is refused: a script runs no other script"),
@@ -85,12 +85,12 @@ pub(crate) fn find(path: &str, name: &str) -> Option<&'static Native> {
     module(path)?.native(name)
 }
 
-/// The module that has a function of that name.
+/// The module that contains a function with that name.
 pub(crate) fn find_anywhere(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|module| module.native(name).is_some()).map(|module| module.path)
 }
 
-/// Why a module, or a function of it, is refused.
+/// Why a module or function is rejected.
 pub(crate) fn refusal(path: &str, name: &str) -> Option<&'static str> {
     let is_it = |(module, function, _): &&(&str, &str, &str)| {
         *module == path && (function.is_empty() || *function == name)

@@ -1,4 +1,4 @@
-//! `dw::Runtime`: failures. What would reach outside of the script is refused by name.
+//! `dw::Runtime`: failures. Functions that reach outside of the script are rejected by name.
 
 use meantime_value::{Object, Value};
 
@@ -35,7 +35,7 @@ fn attempt(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     try_call(eval, args.get(0))
 }
 
-/// What the function gave, or why it gave nothing. A used up budget is not caught.
+/// The result of the function, or its failure. An exhausted budget is not caught.
 fn try_call(eval: &mut Eval<'_>, callback: &Value) -> Result {
     let state = eval.save();
     let mut outcome = Object::default();

@@ -1,4 +1,4 @@
-//! `dw::util::Tree`: walking through data with the path of every node.
+//! `dw::util::Tree`: visits all nodes of a value with their paths.
 
 use meantime_value::{Key, KeyDetail, Object, Text, Value};
 
@@ -89,7 +89,7 @@ impl Walk<'_> {
         eval.test(self.callback, &mut [value.clone(), path])
     }
 
-    /// Runs one step further down.
+    /// Visits one level deeper.
     fn below<T>(&mut self, step: PathStep, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.path.push(step);
         let result = run(self);
@@ -137,7 +137,7 @@ impl Walk<'_> {
         Ok(Key::with_detail(key.name().clone(), KeyDetail { namespace, attributes }))
     }
 
-    /// Keeps what passes: leaves of objects, leaves of arrays, or every node.
+    /// Keeps what passes the filter: leaves of objects, leaves of arrays, or all nodes.
     fn filter(&mut self, eval: &mut Eval<'_>, value: &Value, what: Filter) -> Result {
         match value.bare() {
             Value::Object(object) => {
@@ -180,7 +180,7 @@ impl Walk<'_> {
         self.filter(eval, value, what).map(Some)
     }
 
-    /// The root itself is asked about only when there is nothing below it.
+    /// The root itself is tested only if it has no children.
     fn exists(&mut self, eval: &mut Eval<'_>, value: &Value) -> Result<bool> {
         if (!self.path.is_empty() || is_leaf(value)) && self.test(eval, value)? {
             return Ok(true);

@@ -10,7 +10,7 @@ use super::native::{Args, Native, Overload, Param};
 
 const ONE_PARAM: &[Param] = &[Param::TYPE];
 
-/// `isXType` for every kind, each a question about the shape behind the name.
+/// `isXType` for every kind; tests the shape behind the name.
 macro_rules! questions {
     ($($name:literal => $is:expr),+ $(,)?) => {
         &[$(Native::new($name, &[Overload::new(ONE_PARAM, |eval, args| {
@@ -103,7 +103,7 @@ fn array_item(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
 }
 
-/// Without a name and notes.
+/// The type without its name and metadata.
 fn base_type_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let found = resolved(eval, args)?;
     Ok(Type::new(found.shape.clone()).into_value())

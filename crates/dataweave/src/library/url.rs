@@ -17,9 +17,9 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("parseURI", &[Overload::new(ONE_PARAM, parse_uri)]),
 ];
 
-/// What is never escaped.
+/// Characters that are never escaped.
 const UNRESERVED: &str = "-_.!~*'()";
-/// What separates the parts of a URI.
+/// Characters that separate the parts of a URI.
 const RESERVED: &str = ";,/?:@&=+$#";
 
 fn escape(text: &str, kept: &[&str]) -> String {
@@ -69,7 +69,7 @@ fn decode(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Texts with escaped values between them.
+/// Concatenates texts and escaped values.
 fn compose(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut values = Eval::items(args.get(1));
     let mut out = String::new();

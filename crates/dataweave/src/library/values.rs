@@ -78,7 +78,7 @@ fn not_a_step(value: &Value) -> Fault {
     Fault::type_error(format!("a {} is not a step of a path", value.kind().name()))
 }
 
-/// The steps of a path: one of them, or an array.
+/// The steps of a path: a single one or an array.
 fn steps(value: &Value) -> Result<Vec<PathStep>> {
     let one = |value: &Value| PathStep::from_value(value).ok_or_else(|| not_a_step(value));
     match value.bare() {
@@ -92,7 +92,7 @@ fn update_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     change(eval, args.get(0), &path, args.get(2))
 }
 
-/// What is not there stays away.
+/// A path that does not exist is not created.
 fn change(eval: &mut Eval<'_>, value: &Value, path: &[PathStep], callback: &Value) -> Result {
     eval.charge(1)?;
     let Some((step, rest)) = path.split_first() else { return Ok(value.clone()) };
@@ -174,7 +174,7 @@ fn mask_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     mask_all(eval, args.get(0), &step, args.get(2))
 }
 
-/// Replaces simple values at every level where the step leads to one.
+/// Replaces scalars at every level that the step selects.
 fn mask_all(eval: &mut Eval<'_>, value: &Value, step: &PathStep, callback: &Value) -> Result {
     eval.charge(1)?;
     match value.bare() {

@@ -13,14 +13,14 @@ use super::{FunctionSet, Lambda, Node};
 pub(crate) struct Code {
     pub(crate) source: Arc<str>,
     pub(crate) lines: LineMap,
-    /// Names of the inputs; they are the first globals.
+    /// Names of the inputs, which are the first globals.
     pub(crate) inputs: Vec<Text>,
-    /// Variables of the header, in order; they are the globals after the inputs.
+    /// Variables of the header in order, which are the globals after the inputs.
     pub(crate) variables: Vec<Node>,
     pub(crate) sets: Vec<FunctionSet>,
     pub(crate) lambdas: Vec<Lambda>,
     pub(crate) types: TypeTable,
     pub(crate) body: Node,
-    /// Whether names below a field `headers` are found in any case.
+    /// Whether names below a field `headers` match in any case.
     pub(crate) headers_in_any_case: bool,
 }

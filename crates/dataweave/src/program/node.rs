@@ -8,7 +8,7 @@ use super::super::library::Native;
 use super::super::syntax::{BinaryOp, SelectedPart, SelectorReach, Span};
 use super::super::types::Type;
 
-/// An instruction and where it came from.
+/// An instruction and its position in the source.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) op: Op,
@@ -37,13 +37,13 @@ pub(crate) enum Op {
     Select(Box<Node>, Box<SelectorNode>),
     /// A call of a library function.
     Native(&'static Native, Vec<Node>),
-    /// A call of a declared function; in tail position of itself it reuses its frame.
+    /// A call of a declared function; a tail call of itself reuses its frame.
     CallSet {
         set: SetId,
         args: Vec<Node>,
         tail: bool,
     },
-    /// A call of whatever the value is.
+    /// A call of a function value.
     Call(Box<Node>, Vec<Node>),
     /// Functions as values.
     SetValue(SetId),
@@ -102,7 +102,7 @@ pub(crate) enum SelectorNode {
     Field {
         reach: SelectorReach,
         what: SelectedPart,
-        /// The namespace that the selector names; none matches any.
+        /// The namespace of the selector; none matches any.
         namespace: Option<Namespace>,
         name: NameNode,
     },
@@ -119,7 +119,7 @@ pub(crate) enum SelectorNode {
 pub(crate) struct FunctionSet {
     pub(crate) name: Text,
     pub(crate) overloads: Vec<LambdaId>,
-    /// How many slots of the surrounding frame it captures.
+    /// The number of slots of the enclosing frame that it captures.
     pub(crate) captured: usize,
 }
 
@@ -144,8 +144,8 @@ pub(crate) struct CaseNode {
     pub(crate) body: Node,
 }
 
-/// What a case looks for. Every case has three slots on the stack, in which the pattern leaves
-/// what it found: the value, and for destructuring two more.
+/// The pattern of a case. Every case has three slots on the stack for the values it matched: the
+/// value, and two parts for destructuring.
 #[derive(Debug)]
 pub(crate) enum PatternNode {
     Any,
@@ -167,7 +167,7 @@ pub(crate) struct UpdateNode {
 }
 
 impl Lambda {
-    /// How many arguments it needs at least.
+    /// The minimum number of arguments.
     pub(crate) fn required(&self) -> usize {
         self.params.iter().filter(|param| param.default.is_none()).count()
     }

@@ -4,16 +4,16 @@ use meantime_value::{Text, Value};
 
 use super::Span;
 
-/// An expression and where it stands.
+/// An expression and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
     pub(crate) kind: Box<ExprKind>,
     pub(crate) span: Span,
-    /// Levels of expressions, this one included; the parser bounds it.
+    /// The nesting depth of the expression, itself included; the parser limits it.
     pub(crate) depth: u32,
 }
 
-/// A name and where it stands.
+/// A name and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) text: Text,
@@ -32,7 +32,7 @@ pub(crate) enum ExprKind {
     },
     Array(Vec<Item>),
     Object(Vec<Member>),
-    /// Parentheses matter for precedence lints and keys.
+    /// Parentheses are kept for precedence lints and keys.
     Group(Expr),
     Select {
         target: Expr,
@@ -89,7 +89,7 @@ pub(crate) enum ExprKind {
         value: Expr,
         cases: Vec<UpdateCase>,
     },
-    /// Stands where something could not be read.
+    /// An expression that could not be parsed.
     Broken,
 }
 
@@ -126,7 +126,7 @@ pub(crate) enum BinaryOp {
     Or,
 }
 
-/// An element of an array, possibly only under a condition.
+/// An element of an array, possibly with a condition.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub(crate) value: Expr,
@@ -160,11 +160,11 @@ pub(crate) enum KeyName {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Selector {
-    /// `.name`, `.*name`, `..name` and their relatives.
+    /// `.name`, `.*name`, `..name` and their variants.
     Field { reach: SelectorReach, what: SelectedPart, namespace: Option<Name>, name: KeyName },
-    /// `.@`: all attributes; `.^`: all notes; `.#`: the namespace.
+    /// `.@`: all attributes; `.^`: all metadata; `.#`: the namespace.
     All(SelectedPart),
-    /// `..`: everything below.
+    /// `..`: all descendants.
     Descendants,
     /// `[expression]`.
     Index(Expr),
@@ -178,20 +178,20 @@ pub(crate) enum Selector {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelectorReach {
-    /// `.name`: the first.
+    /// `.name`: the first match.
     First,
-    /// `.*name`: all.
+    /// `.*name`: all matches.
     All,
-    /// `..name`: the first at every level below.
+    /// `..name`: the first match at every level.
     Descendants,
-    /// `..*name`: all at every level below.
+    /// `..*name`: all matches at every level.
     AllDescendants,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelectedPart {
     Value,
-    /// `.&name`: the pair itself.
+    /// `.&name`: the pair.
     Pair,
     /// `.@name`.
     Attribute,
@@ -223,7 +223,7 @@ pub(crate) struct Case {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Pattern {
-    /// Anything, possibly with a name.
+    /// Any value, possibly with a name.
     Any(Option<Name>),
     Literal(Option<Name>, Expr),
     Is(Option<Name>, TypeExpr),
@@ -240,7 +240,7 @@ pub(crate) enum Pattern {
 pub(crate) struct UpdateCase {
     pub(crate) name: Option<Name>,
     pub(crate) path: Vec<Selector>,
-    /// `!` after the path: what is missing is created.
+    /// `!` after the path: missing parts are created.
     pub(crate) force: bool,
     pub(crate) guard: Option<Expr>,
     pub(crate) body: Expr,
@@ -266,9 +266,9 @@ pub(crate) struct Import {
 #[derive(Debug, Clone)]
 pub(crate) enum Imported {
     Everything,
-    /// Names with what they are called here.
+    /// Names with their local names.
     Names(Vec<(Name, Text)>),
-    /// The module itself, under a name.
+    /// The module itself, with its local name.
     Module(Text),
 }
 
@@ -306,7 +306,7 @@ pub(crate) enum TypeExprKind {
 #[derive(Debug, Clone)]
 pub(crate) struct FieldExpr {
     pub(crate) namespace: Option<Name>,
-    /// None is `_`: any key.
+    /// None is `_`, which matches any key.
     pub(crate) name: Option<Text>,
     pub(crate) optional: bool,
     pub(crate) repeated: bool,
@@ -331,7 +331,7 @@ impl Expr {
 }
 
 impl ExprKind {
-    /// Visits the expressions directly inside.
+    /// Visits the direct subexpressions.
     pub(crate) fn each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match self {
             Self::Literal(_) | Self::Name { .. } | Self::Broken => {}

@@ -1,8 +1,8 @@
-//! Reading characters: white space, comments, words and signs.
+//! Reads characters: white space, comments, words and signs.
 
 use super::Span;
 
-/// Words that are no names.
+/// Words that cannot be names.
 const RESERVED: &[&str] = &[
     "and", "as", "async", "case", "default", "do", "else", "enum", "false", "for", "fun", "if",
     "import", "input", "is", "ns", "null", "or", "output", "private", "throw", "true", "type",
@@ -14,7 +14,7 @@ pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
-/// A position in the source that moves forwards, and back when a guess was wrong.
+/// A position in the source; it moves back when a lookahead fails.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'s> {
     pub(super) source: &'s str,
@@ -30,7 +30,7 @@ impl<'s> Cursor<'s> {
         self.rest().chars().next()
     }
 
-    /// The byte so many positions further, if there is one.
+    /// The byte at an offset from the position, if there is one.
     pub(super) fn byte(&self, ahead: usize) -> Option<u8> {
         self.source.as_bytes().get(self.at + ahead).copied()
     }
@@ -61,7 +61,7 @@ impl<'s> Cursor<'s> {
         self.rest().starts_with(sign)
     }
 
-    /// Takes the sign after white space.
+    /// Skips white space and consumes the sign.
     pub(super) fn sign(&mut self, sign: &str) -> bool {
         let back = self.at;
         self.space();
@@ -79,7 +79,7 @@ impl<'s> Cursor<'s> {
         ahead.sign(sign)
     }
 
-    /// The word at this very position.
+    /// The word at the current position.
     pub(super) fn word(&self) -> &'s str {
         let rest = self.rest();
         let is_start = |c: char| c.is_alphabetic() || c == '_';
@@ -90,14 +90,14 @@ impl<'s> Cursor<'s> {
         &rest[..end]
     }
 
-    /// The word after white space, without taking it.
+    /// The word after white space, not consumed.
     pub(super) fn next_word(&self) -> &'s str {
         let mut ahead = self.clone();
         ahead.space();
         ahead.word()
     }
 
-    /// Takes exactly that word after white space.
+    /// Skips white space and consumes the word if it is exactly this one.
     pub(super) fn keyword(&mut self, keyword: &str) -> bool {
         let back = self.at;
         self.space();

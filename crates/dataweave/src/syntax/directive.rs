@@ -15,7 +15,7 @@ impl Parser<'_> {
         self.cursor.space();
         self.has_header = self.starts_header();
         if !self.has_header {
-            // A body alone may still have the separator in front.
+            // A script without a header may still begin with the separator.
             self.cursor.sign("---");
             return Vec::new();
         }
@@ -67,7 +67,7 @@ impl Parser<'_> {
         rest[..comment].trim().to_owned()
     }
 
-    /// Declarations as long as there are any. A broken one does not hide the next.
+    /// All declarations. An invalid one does not prevent reading the next.
     pub(super) fn directives(&mut self) -> Vec<Directive> {
         let mut directives = Vec::new();
         loop {
@@ -122,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `@Name(arguments)`: read and not used.
+    /// `@Name(arguments)`: read and ignored.
     pub(super) fn annotations(&mut self) -> Result<()> {
         while self.cursor.sign("@") {
             self.identifier("an annotation")?;

@@ -1,4 +1,4 @@
-//! Operators by precedence, loosest first.
+//! Operators by precedence, lowest first.
 //!
 //! ```text
 //! infix functions, default, match, update   left to right
@@ -19,7 +19,7 @@ use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
 use super::{BinaryOp, Expr, ExprKind, Name, Span, UnaryOp};
 
-/// Operators of one level, longest first.
+/// The operators of one level, longest first.
 type OperatorLevel = &'static [(&'static str, BinaryOp)];
 
 const EQUALITY: OperatorLevel =
@@ -48,7 +48,7 @@ enum LowestPrecedenceOp {
 }
 
 impl Parser<'_> {
-    /// Any expression.
+    /// An expression.
     pub(super) fn expression(&mut self) -> Result {
         self.deeper(Self::infix_chain)
     }
@@ -71,7 +71,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Takes the next operator of the loosest level, if there is one.
+    /// Consumes the next operator of the lowest level, if there is one.
     fn infix_operator(&mut self) -> Option<LowestPrecedenceOp> {
         let back = self.cursor.at;
         self.cursor.space();
@@ -213,7 +213,7 @@ impl Parser<'_> {
     fn operator(&mut self, operators: OperatorLevel) -> Option<BinaryOp> {
         let back = self.cursor.at;
         self.cursor.space();
-        // These are signs of other levels or none at all.
+        // These signs belong to other levels or are not operators.
         let others = ["++", "--", "->", "=>"];
         if !others.iter().any(|sign| self.cursor.starts_with(sign)) {
             for (sign, operator) in operators {

@@ -27,7 +27,7 @@ impl Parser<'_> {
         self.node(kind, span)
     }
 
-    /// A text in any of the three quotes, cut into pieces at its interpolations.
+    /// A text in any of the three quotes, split at its interpolations.
     pub(super) fn string_literal(&mut self) -> Result<Vec<InterpolationPart>> {
         let start = self.cursor.at;
         let quote = self.cursor.next();
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
-    /// An unknown escape stays as it is, backslash included.
+    /// An unknown escape stays unchanged, including its backslash.
     fn escape(&mut self, text: &mut String) {
         self.cursor.at += 1;
         let Some(escaped) = self.cursor.next() else {
@@ -196,12 +196,12 @@ impl Parser<'_> {
 }
 
 fn temporal_value(text: &str) -> Option<Value> {
-    // A zone by its name cannot stand in a literal.
+    // A literal cannot contain the name of a zone.
     if text.contains('[') {
         return None;
     }
     if text.starts_with('P') || text.starts_with("-P") {
-        // Calendar and clock parts do not mix in a literal, except days, which count as 24 hours.
+        // A literal cannot mix calendar and clock parts, except days, which count as 24 hours.
         let mixed = text.split_once('T').is_some_and(|(date, _)| date.contains(['Y', 'M', 'W']));
         let weeks = text.contains('W');
         return if mixed || weeks { None } else { text.parse::<Period>().ok().map(Value::Period) };
@@ -225,7 +225,7 @@ fn temporal_value(text: &str) -> Option<Value> {
     parse_date(text).map(Value::Date)
 }
 
-/// Without an offset: only digits and `:.` after the `T`.
+/// Whether there is no offset: only digits and `:.` after the `T`.
 fn is_local(text: &str) -> bool {
     let time = text.split_once('T').map_or("", |(_, time)| time);
     time.bytes().all(|byte| byte.is_ascii_digit() || byte == b':' || byte == b'.')

@@ -1,4 +1,4 @@
-//! Objects, arrays, and pairs that stand alone.
+//! Objects, arrays, and single pairs.
 
 use meantime_value::Text;
 
@@ -26,14 +26,14 @@ impl Parser<'_> {
         })
     }
 
-    /// After a key comes `:` but not `::`, or attributes.
+    /// Whether a key ends here: followed by `:` but not `::`, or by attributes.
     fn is_key_end_next(&self) -> bool {
         let mut ahead = self.cursor.clone();
         ahead.space();
         (ahead.starts_with(":") && !ahead.starts_with("::")) || ahead.starts_with("@(")
     }
 
-    /// A word or text that is followed by `:`; otherwise nothing is taken.
+    /// A word or text followed by `:`; otherwise nothing is consumed.
     fn plain_key(&mut self) -> Result<Option<KeyExpr>> {
         let start = self.cursor.at;
         let word = self.cursor.word();
@@ -97,7 +97,7 @@ impl Parser<'_> {
     pub(super) fn object(&mut self) -> Result {
         let start = self.cursor.at;
         self.cursor.at += 1;
-        // `{| … |}` says that there are no other keys; for a value it changes nothing.
+        // `{| … |}` declares that there are no other keys, which has no effect on a value.
         let closed = self.cursor.byte(0) == Some(b'|') && self.cursor.sign("|");
         let members = self.members('}')?;
         if closed {
@@ -107,7 +107,8 @@ impl Parser<'_> {
         self.node(ExprKind::Object(members), self.cursor.span(start))
     }
 
-    /// Members up to a closing bracket, which is left. An error in one does not hide the others.
+    /// Members up to a closing bracket, which is not consumed. An invalid member does not prevent
+    /// reading the others.
     pub(super) fn members(&mut self, close: char) -> Result<Vec<Member>> {
         let mut members = Vec::new();
         let end = close.to_string();

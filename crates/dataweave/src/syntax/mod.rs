@@ -1,8 +1,9 @@
-//! From text to syntax tree.
+//! Parses a text to a syntax tree.
 //!
-//! What a character means depends on where it stands: `/` divides or opens a regular expression,
-//! `|` joins types or opens a date, `{` is an object, a type, a schema or a block. So there is no
-//! token stream; the parser reads characters through a [`Cursor`] and asks for what can come next.
+//! The meaning of a character depends on its context: `/` divides or opens a regular expression,
+//! `|` joins types or opens a date, `{` opens an object, a type, a schema or a block. So there is
+//! no token stream; the parser reads characters through a [`Cursor`] and asks for what is possible
+//! next.
 
 mod ast;
 mod cursor;

@@ -1,4 +1,4 @@
-//! The parser: its state, its entry, and what it does when something is wrong.
+//! The parser: its state, its entry point and its recovery after errors.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::cursor::Cursor;
 use super::{Directive, Expr, ExprKind, Span};
 use crate::diagnostic::{Code, Problem};
 
-/// Levels of expressions inside each other.
+/// The nesting depth of expressions.
 const MAX_DEPTH: u32 = 200;
 
-/// Problems after which reading on makes no sense.
+/// Parsing stops after this number of problems.
 const MAX_PROBLEMS: usize = 20;
 
-/// What was read.
+/// The result of parsing.
 #[derive(Debug)]
 pub(crate) struct ParsedScript {
     pub(crate) directives: Vec<Directive>,
@@ -22,7 +22,7 @@ pub(crate) struct ParsedScript {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads a script: an optional header, and the body.
+/// Parses a script: an optional header, and the body.
 pub(crate) fn parse(source: &str) -> ParsedScript {
     let mut parser = Parser::new(source);
     let (directives, body) = parser.script();
@@ -50,10 +50,10 @@ pub(super) struct Parser<'s> {
     pub(super) depth: u32,
     /// Without a header `output` is an ordinary name.
     pub(super) has_header: bool,
-    /// Inside `if c then …` the word `then` ends the condition.
+    /// In the condition of `if c then …`, the word `then` ends the expression.
     pub(super) stops_at_then: bool,
-    /// Guesses that turned out wrong, by position. Trying each only once keeps reading quadratic
-    /// where guesses are nested.
+    /// Failed lookaheads by position. Trying each only once keeps parsing quadratic when lookaheads
+    /// are nested.
     pub(super) failed_lookaheads: BTreeSet<(usize, Lookahead)>,
 }
 
@@ -114,7 +114,7 @@ impl<'s> Parser<'s> {
         self.problems.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// Whether there is a point in reading on after an error.
+    /// Whether to continue after an error.
     pub(super) fn may_recover(&self) -> bool {
         self.problems.len() < MAX_PROBLEMS
     }
@@ -134,7 +134,7 @@ impl<'s> Parser<'s> {
         ParseAborted
     }
 
-    /// Accepted, though it is not standard.
+    /// Accepts a construct that is not standard, with a warning.
     pub(super) fn warn_extension(
         &mut self,
         span: Span,
@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
         self.problems.push(problem.with_help(format!("the standard form is {standard}")));
     }
 
-    /// A problem at the next word or sign, which is none of what was expected.
+    /// A problem at the next word or sign, which was not expected.
     pub(super) fn unexpected(&mut self, expected: &str) -> Problem {
         self.cursor.space();
         let start = self.cursor.at;
@@ -167,12 +167,12 @@ impl<'s> Parser<'s> {
         Err(ParseAborted)
     }
 
-    /// Takes the sign or fails.
+    /// Consumes the sign or fails.
     pub(super) fn expect(&mut self, sign: &str, context: &str) -> Result<()> {
         if self.cursor.sign(sign) { Ok(()) } else { self.fail(&format!("`{sign}` {context}")) }
     }
 
-    /// Runs a piece one level deeper, within bounds.
+    /// Parses one level deeper, within the limit.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             let at = self.cursor.at;
@@ -184,7 +184,7 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// An expression, if the tree does not become too deep with it.
+    /// An expression; fails if it makes the tree too deep.
     pub(super) fn node(&mut self, kind: ExprKind, span: Span) -> Result {
         let expr = Expr::new(kind, span);
         if expr.depth > 2 * MAX_DEPTH { Err(self.too_deep(span)) } else { Ok(expr) }
@@ -197,7 +197,7 @@ impl<'s> Parser<'s> {
         ParseAborted
     }
 
-    /// Tries a piece; if it cannot be read, nothing has happened.
+    /// Tries to parse; on failure nothing is consumed or reported.
     pub(super) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
         let back = self.cursor.at;
         let problems = self.problems.len();
@@ -213,7 +213,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Like [`Self::attempt`], for something that is tried only once at each position.
+    /// Like [`Self::attempt`], but tries each construct only once per position.
     pub(super) fn lookahead<T>(
         &mut self,
         guess: Lookahead,

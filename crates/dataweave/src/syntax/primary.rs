@@ -1,4 +1,4 @@
-//! The smallest expressions, and what `if`, `do`, `using` and lambdas open.
+//! Primary expressions, and the constructs of `if`, `do`, `using` and lambdas.
 
 use meantime_value::{Number, Text, Value};
 
@@ -50,7 +50,7 @@ impl Parser<'_> {
         self.node(ExprKind::Literal(value), self.cursor.span(start))
     }
 
-    /// A name, with its module in front: `Crypto::MD5`; or a text with a function in front.
+    /// A name, possibly with its module: `Crypto::MD5`; or an interpolator with its text.
     fn name(&mut self, start: usize) -> Result {
         let mut module = Vec::new();
         let mut word = self.cursor.word();
@@ -71,7 +71,7 @@ impl Parser<'_> {
         if self.cursor.is_next("`") { self.interpolator(expr) } else { Ok(expr) }
     }
 
-    /// ``name `text $(x)` ``: the function gets the texts and the values between them.
+    /// ``name `text $(x)` ``: calls the function with the texts and the values between them.
     fn interpolator(&mut self, callee: Expr) -> Result {
         self.cursor.space();
         let start = self.cursor.at;
@@ -158,7 +158,7 @@ impl Parser<'_> {
         self.node(kind, self.cursor.span(start))
     }
 
-    /// `(condition)`, or as an extra `condition then`.
+    /// `(condition)`, or as an extension `condition then`.
     fn condition(&mut self) -> Result {
         self.cursor.space();
         let start = self.cursor.at;
@@ -189,13 +189,13 @@ impl Parser<'_> {
         self.failed_lookaheads.contains(&(self.cursor.at, guess))
     }
 
-    /// `if (a) and (b) then …`: what looked like the whole condition is its first part.
+    /// `if (a) and (b) then …`: the parenthesized part was only the first operand of the condition.
     fn continues_condition(&self) -> bool {
         matches!(self.cursor.next_word(), "and" | "or" | "is")
             || ["==", "!=", "<", ">", "~="].iter().any(|sign| self.cursor.is_next(sign))
     }
 
-    /// Takes `then` where it is not a function of its own.
+    /// Consumes `then` unless it is a function call.
     fn skip_then(&mut self, start: usize) -> bool {
         if self.cursor.next_word() != "then" {
             return false;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         self.node(ExprKind::Do { directives, body }, self.cursor.span(start))
     }
 
-    /// A name that is no reserved word.
+    /// A name, which is not a reserved word.
     pub(super) fn identifier(&mut self, what: &str) -> Result<Name> {
         self.cursor.space();
         let start = self.cursor.at;

@@ -1,4 +1,4 @@
-//! What follows a value: selectors and calls.
+//! Selectors and calls after a value.
 
 use meantime_value::Text;
 
@@ -147,7 +147,7 @@ impl Parser<'_> {
         self.warn_extension(span, message, &format!("`\"{word}\"`, in quotes"));
     }
 
-    /// A text without expressions is a plain key.
+    /// A text without interpolations is a plain key.
     pub(super) fn key_of(&mut self, pieces: Vec<InterpolationPart>, start: usize) -> KeyName {
         match pieces.as_slice() {
             [] => KeyName::Plain(Text::from("")),

@@ -10,7 +10,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// From offsets; sources are limited to far below 4 GiB.
+    /// From offsets; sources are far smaller than 4 GiB.
     pub(crate) fn new(start: usize, end: usize) -> Self {
         let fit = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
         Self { start: fit(start), end: fit(end) }

@@ -1,4 +1,4 @@
-//! Types as they are written.
+//! Type expressions.
 
 use meantime_value::{Text, Value};
 
@@ -6,12 +6,12 @@ use super::parser::{Lookahead, Parser, Result};
 use super::{Expr, ExprKind, FieldExpr, Member, Name, Span, TypeExpr, TypeExprKind, UnaryOp};
 
 impl Parser<'_> {
-    /// A type, with notes such as `{format: "…"}`.
+    /// A type, with metadata such as `{format: "…"}`.
     pub(super) fn type_expression(&mut self) -> Result<TypeExpr> {
         self.union_type(true)
     }
 
-    /// A type whose schema, if any, is left for the caller: in `as` it may hold expressions.
+    /// A type without its schema, which is left to the caller: in `as` it may contain expressions.
     pub(super) fn type_without_schema(&mut self) -> Result<TypeExpr> {
         self.union_type(false)
     }
@@ -27,7 +27,7 @@ impl Parser<'_> {
         Ok(members)
     }
 
-    /// `{` followed by a key.
+    /// Whether `{` and a key follow.
     fn is_schema_next(&self) -> bool {
         let mut ahead = self.cursor.clone();
         if !ahead.sign("{") {
@@ -224,7 +224,7 @@ impl Parser<'_> {
     fn object_type(&mut self) -> Result<TypeExprKind> {
         self.expect("{", "")?;
         let mut closed = self.cursor.sign("|");
-        // `{- … -}` asks for the order of the keys, which objects have anyway.
+        // `{- … -}` requires the order of the keys, which objects keep anyway.
         let ordered = self.cursor.sign("-");
         if ordered {
             closed |= self.cursor.sign("|");

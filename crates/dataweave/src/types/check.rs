@@ -6,8 +6,8 @@ use meantime_value::{Key, Kind, Object, Value};
 
 use super::{Field, Shape, Type, TypeTable};
 
-/// Whether the value is of the type; none when that takes more operations than are left. The
-/// elements of arrays are not looked at.
+/// Whether the value is of the type; none if the operations do not suffice. The elements of arrays
+/// are not checked.
 pub(crate) fn is_instance_of(
     value: &Value,
     kind: &Arc<Type>,

@@ -1,4 +1,4 @@
-//! Types: what they are, how they are written, and whether a value is of one.
+//! Types: their values, their text, and checks of values.
 
 mod check;
 mod model;

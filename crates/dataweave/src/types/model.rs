@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_value::{Foreign, Kind, Namespace, Object, Opaque, Text, Value};
 
-/// A type, possibly with a name and notes.
+/// A type, possibly with a name and metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Type {
     /// The name it was declared with, or the name of a built-in type.
@@ -14,7 +14,7 @@ pub(crate) struct Type {
     pub(crate) metadata: Object,
 }
 
-/// What a type says about values.
+/// The values that a type accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shape {
     Any,
@@ -32,14 +32,14 @@ pub(crate) enum Shape {
     Union(Vec<Arc<Type>>),
     Intersection(Vec<Arc<Type>>),
     Literal(Value),
-    /// A declared type inside another one, by its position in the table.
+    /// A reference to a declared type, by its index in the table.
     Reference(Text, usize),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
     pub(crate) namespace: Option<Namespace>,
-    /// None: any key.
+    /// None matches any key.
     pub(crate) name: Option<Text>,
     pub(crate) optional: bool,
     pub(crate) repeated: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Parameter {
 pub(crate) type TypeTable = Vec<Arc<Type>>;
 
 impl Type {
-    /// A type without name or notes.
+    /// A type without name and metadata.
     pub(crate) fn new(shape: Shape) -> Self {
         Self { name: None, shape, metadata: Object::default() }
     }
@@ -108,7 +108,7 @@ impl Type {
     /// The type behind references.
     pub(crate) fn resolved<'t>(self: &'t Arc<Self>, table: &'t TypeTable) -> &'t Arc<Self> {
         let mut at = self;
-        // A chain of aliases is no longer than the table; one that is, refers to itself.
+        // A chain of aliases is at most as long as the table; a longer one refers to itself.
         for _ in 0..=table.len() {
             match &at.shape {
                 Shape::Reference(_, index) => match table.get(*index) {
@@ -125,7 +125,7 @@ impl Type {
         Value::Foreign(Foreign::new(self))
     }
 
-    /// The type in a value.
+    /// The type inside a value.
     pub(crate) fn from_value(value: &Value) -> Option<&Self> {
         match value.bare() {
             Value::Foreign(foreign) => foreign.get::<Self>(),

@@ -1,4 +1,4 @@
-//! Sums and products of numbers, texts, times and durations. What makes no sense has no result.
+//! Arithmetic of numbers, texts, times and durations. Operands that do not fit have no result.
 
 use meantime_value::temporal::Period;
 use meantime_value::{Number, Value};
@@ -20,7 +20,7 @@ pub(super) fn compute(operator: Arithmetic, left: &Value, right: &Value) -> Opti
     }
 }
 
-/// Big values cost more.
+/// Large values cost more.
 pub(super) fn cost(left: &Value, right: &Value) -> u64 {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.pair_ops(right),
@@ -110,7 +110,7 @@ fn divide(left: &Value, right: &Value) -> Option<Value> {
     }
 }
 
-/// A duration with its amount changed; months are cut to whole ones.
+/// A duration with its amount changed; months are truncated.
 fn scale(period: &Period, change: impl FnOnce(&Number) -> Option<Number>) -> Option<Period> {
     match months(period) {
         Some(months) => temporal::of_months(change(&Number::from(months))?.to_i64()?),

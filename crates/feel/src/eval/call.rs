@@ -1,4 +1,4 @@
-//! Calls of functions, written ones and those of the library.
+//! Calls of functions, user-defined and of the library.
 
 use meantime_value::Value;
 
@@ -83,8 +83,8 @@ impl Evaluator<'_> {
         Ok(None)
     }
 
-    /// Values in the order of the parameters; none when a name is not one of them. Named ones
-    /// that are not given are null, unless they come last.
+    /// Values in the order of the parameters; `None` if a name is not a parameter. Named parameters
+    /// without a value are null, unless they come last.
     fn arguments(
         &mut self,
         arguments: &Arguments,

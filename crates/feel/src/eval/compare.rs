@@ -8,7 +8,7 @@ use meantime_value::{Object, Value};
 use crate::foreign::{Interval, interval};
 use crate::syntax::Comparison;
 
-/// The result of a comparison; none when the two cannot be compared.
+/// The result of a comparison; `None` if the two cannot be compared.
 pub(crate) fn compare(how: Comparison, left: &Value, right: &Value) -> Option<bool> {
     match how {
         Comparison::Equal => equal(left, right),
@@ -20,7 +20,7 @@ pub(crate) fn compare(how: Comparison, left: &Value, right: &Value) -> Option<bo
     }
 }
 
-/// Whether two values are equal; none for values of different kinds.
+/// Whether two values are equal; `None` for values of different kinds.
 pub(crate) fn equal(left: &Value, right: &Value) -> Option<bool> {
     match (left, right) {
         (Value::Null, Value::Null) => Some(true),
@@ -58,7 +58,7 @@ fn equal_intervals(left: &Interval, right: &Interval) -> bool {
         && left.end_included == right.end_included
 }
 
-/// Durations of nothing are equal, whatever their kind.
+/// Zero durations are equal, whatever their kind.
 fn equal_periods(left: &Period, right: &Period) -> bool {
     match (months(left), months(right)) {
         (Some(left), Some(right)) => left == right,
@@ -77,7 +77,7 @@ pub(crate) fn months(period: &Period) -> Option<i64> {
     }
 }
 
-/// Which of two values is greater; none when they have no order.
+/// The order of two values; `None` if they have none.
 pub(crate) fn order(left: &Value, right: &Value) -> Option<Ordering> {
     Some(match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.cmp(right),

@@ -13,13 +13,13 @@ use crate::problem::EvaluationError;
 use crate::program::Environment;
 use crate::syntax::{Comparison, Expr, UnaryTest};
 
-/// Levels of evaluation.
+/// The largest depth of an evaluation.
 const MAX_DEPTH: u32 = 400;
 
-/// Levels of lists and contexts inside each other.
+/// The largest nesting of lists and contexts.
 const MAX_NESTING: u32 = 256;
 
-/// Bytes of new texts and lists, counted when they are made.
+/// Bytes of new texts and lists, counted when they are created.
 const MAX_BYTES: u64 = 64 << 20;
 
 pub(crate) type Result<T = Value> = std::result::Result<T, EvaluationError>;
@@ -54,7 +54,7 @@ impl<'a> Evaluator<'a> {
         self.reason
     }
 
-    /// Null, and why.
+    /// Null, with its reason.
     pub(crate) fn null(&mut self, reason: impl FnOnce() -> String) -> Value {
         if self.reason.is_none() {
             self.reason = Some(reason());
@@ -62,7 +62,7 @@ impl<'a> Evaluator<'a> {
         Value::Null
     }
 
-    /// Counts work.
+    /// Counts operations.
     pub(crate) fn spend(&mut self, ops: u64) -> Result<()> {
         let ops = self.ops.saturating_add(ops);
         pause_point::pass(self.ops, ops);
@@ -81,12 +81,12 @@ impl<'a> Evaluator<'a> {
         self.allocate((count as u64).saturating_mul(size_of::<Value>() as u64))
     }
 
-    /// Operations that are left.
+    /// The remaining operations.
     pub(crate) fn left(&self) -> u64 {
         self.environment.ops.saturating_sub(self.ops)
     }
 
-    /// Work that counts by itself.
+    /// Runs work that counts its own operations.
     pub(crate) fn counted<T>(&mut self, work: impl FnOnce(&mut u64) -> T) -> T {
         let mut left = self.left();
         let result = work(&mut left);
@@ -94,13 +94,13 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// Counts what is done with a result outside.
+    /// Counts what the caller does with a result.
     pub(crate) fn charge_passed_value(&mut self, value: &Value) -> Result<()> {
         let extent = self.visit(value)?;
         self.allocate(extent.bytes)
     }
 
-    /// Counts the visit of a whole value, shared parts every time.
+    /// Counts the visit of a whole value; shared parts count every time.
     pub(crate) fn visit(&mut self, value: &Value) -> Result<ValueSize> {
         let extent = ValueSize::of(value, self.left());
         self.spend(extent.ops)?;
@@ -115,7 +115,7 @@ impl<'a> Evaluator<'a> {
         self.depth += 1;
         let value = self.value(expr);
         self.depth -= 1;
-        // Comparing, writing and freeing a value takes a frame of the stack for each level.
+        // Comparing, writing and freeing a value takes a stack frame for each level.
         match value {
             Ok(value) if value.depth() > MAX_NESTING => Err(EvaluationError::TooDeep),
             result => result,
@@ -201,8 +201,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// What a name means where it is called: a function of the expression itself, else one of the
-    /// library. A variable that is no function stands in nobody's way.
+    /// The function of a name that is called: one that the expression defines, otherwise one of the
+    /// library. A variable that is not a function does not hide it.
     pub(super) fn callee(&mut self, name: &str) -> Result {
         let (found, looked_at) = self.names.get(name);
         self.spend(looked_at / 8)?;
@@ -242,7 +242,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn compared(&mut self, how: Comparison, left: &Value, right: &Value) -> Result {
-        // Both are gone through as long as they are alike, so the smaller one tells.
+        // Two values are compared only as far as they are alike, so the smaller one limits the
+        // cost.
         let most = ValueSize::of(left, self.left());
         self.spend(ValueSize::of(right, most.ops).ops.min(most.ops))?;
         Ok(match compare::compare(how, left, right) {
@@ -318,7 +319,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Three-valued and.
+/// Three-valued conjunction.
 fn conjunction(left: &Value, right: &Value) -> Value {
     match (left, right) {
         (Value::Bool(false), _) | (_, Value::Bool(false)) => Value::Bool(false),
@@ -327,7 +328,7 @@ fn conjunction(left: &Value, right: &Value) -> Value {
     }
 }
 
-/// What kind of value it is, for people.
+/// The kind of a value, for messages.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -8,7 +8,7 @@ use crate::syntax::Expr;
 impl Evaluator<'_> {
     pub(super) fn filter(&mut self, value: &Expr, condition: &Expr) -> Result {
         let value = self.evaluate(value)?;
-        // One value is a list of one.
+        // A single value counts as a list of one.
         let items = match &value {
             Value::Array(items) => {
                 self.spend(items.len() as u64 / 8)?;
@@ -31,7 +31,7 @@ impl Evaluator<'_> {
         Ok(Value::Array(std::sync::Arc::new(Array::from(found))))
     }
 
-    /// A number in brackets, when the brackets hold one.
+    /// The number in brackets, if the brackets contain one.
     fn index(&mut self, condition: &Expr, items: &[Value]) -> Result<Option<Number>> {
         let certain = matches!(
             condition,
@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Counted from 1, or from the end with -1.
+    /// Counts from 1, or from the end with -1.
     fn at(&mut self, items: &[Value], index: &Number) -> Value {
         let position = index.to_i64().filter(|_| index.is_integer());
         let item_index = match position {
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The item, and its entries when it is a context.
+    /// Adds the item, and its entries if it is a context, to the scope.
     fn with_item(&mut self, item: &Value, evaluate: impl FnOnce(&mut Self) -> Result) -> Result {
         let outer = self.names.clone();
         self.names = self.names.with("item", item.clone());

@@ -13,15 +13,15 @@ impl Evaluator<'_> {
         let mut results = Arc::new(Array::default());
         let outer = self.names.clone();
         let done = self.each(iterations, &mut |it| {
-            // `partial` is what came out so far. It is let go before the next value is added, so
-            // that the list grows in place.
+            // `partial` is the list of results so far. It is released before the next value is
+            // added, so that the list grows in place.
             let names = it.names.clone();
             it.names = names.with("partial", Value::Array(Arc::clone(&results)));
             let value = it.evaluate(body)?;
             it.names = names;
             it.allocate_items(1)?;
             if Arc::strong_count(&results) > 1 {
-                // Somebody keeps the list as it was, so it is copied.
+                // Another reference keeps the list as it was, so it is copied.
                 it.spend(results.len() as u64 / 8)?;
                 it.allocate_items(results.len())?;
             }
@@ -32,7 +32,7 @@ impl Evaluator<'_> {
         if done? { Ok(Value::Array(results)) } else { Ok(Value::Null) }
     }
 
-    /// Three-valued: one that is neither true nor false leaves the answer open.
+    /// Three-valued: a value that is neither true nor false leaves the result undecided.
     pub(super) fn quantify(
         &mut self,
         iterations: &[Iteration],
@@ -59,7 +59,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Every combination, the last iteration running fastest. False when it was left early.
+    /// Visits every combination; the last iteration varies fastest. Returns false if it stopped
+    /// early.
     fn each(
         &mut self,
         iterations: &[Iteration],
@@ -104,7 +105,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Whole numbers from one to another, up or down.
+    /// The integers from one to another, up or down.
     fn run(&mut self, from: &Value, to: &Value) -> Result<Option<Vec<Value>>> {
         let (Value::Number(from), Value::Number(to)) = (from, to) else {
             self.null(|| "only numbers can be counted".to_owned());

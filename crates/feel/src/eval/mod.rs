@@ -1,4 +1,4 @@
-//! From a tree to its value.
+//! Evaluates the syntax tree.
 
 mod arithmetic;
 mod call;

@@ -43,7 +43,7 @@ impl LexicalScope {
         self.0.as_ref().map_or(0, |frame| frame.depth)
     }
 
-    /// The value of a name, and how many names were looked at.
+    /// The value of a name, and how many names were compared.
     pub(crate) fn get(&self, name: &str) -> (Option<Value>, u64) {
         let mut at = &self.0;
         let mut looked_at = 0_u64;
@@ -62,8 +62,8 @@ impl LexicalScope {
     }
 }
 
-/// One frame after the other: a long chain that freed itself from the inside would need as much of
-/// the stack as it has frames.
+/// Frees the frames one after the other: a recursive drop of a long chain would need as many stack
+/// frames as it has frames.
 impl Drop for LexicalScope {
     fn drop(&mut self) {
         let mut at = self.0.take();

@@ -12,7 +12,7 @@ use super::compare::months;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// A text as whatever it is: a date, a time, both, or a duration.
+/// Parses a text as a date, a time, both, or a duration.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     parse_duration(text)
         .or_else(|| strict_date(text).map(Value::Date))
@@ -54,7 +54,7 @@ pub(crate) fn parse_date_and_time(text: &str) -> Option<Value> {
     let Some((_, time)) = text.split_once('T') else {
         return strict_date(text).map(|date| Value::LocalDateTime(date.at(0, 0, 0, 0)));
     };
-    // What names no offset is local: it becomes an instant only with a zone.
+    // Without an offset the time is local: it becomes an instant only with a zone.
     if time.contains(['Z', '+', '-']) {
         return shared::parse_date_time(text).map(Value::date_time);
     }
@@ -72,7 +72,7 @@ pub(crate) fn parse_time(text: &str) -> Option<Value> {
     shared::parse_local_time(text).map(Value::LocalTime)
 }
 
-/// `10:00:00@Europe/Berlin`: with the offset that the zone has on the day of an instant.
+/// `10:00:00@Europe/Berlin`: with the offset of the zone on the day of an instant.
 pub(crate) fn parse_time_in_zone(
     text: &str,
     now: Option<meantime_core::Timestamp>,
@@ -103,7 +103,7 @@ fn utc(at: DateTime) -> Option<Timestamp> {
     at.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-/// The time between two points; one with an offset and one without have none.
+/// The time between two points; `None` if only one of them has an offset.
 pub(super) fn between(left: &Value, right: &Value) -> Option<Value> {
     let nanos = match (left, right) {
         (Value::LocalTime(left), Value::LocalTime(right)) => nanos_of(*left) - nanos_of(*right),
@@ -166,7 +166,7 @@ fn exact(period: &Period) -> Option<SignedDuration> {
     Some(SignedDuration::new(seconds, rest))
 }
 
-/// Seconds between a value's clock and UTC.
+/// The offset of a value from UTC, in seconds.
 pub(super) fn offset_of(value: &Value) -> Option<i32> {
     match value {
         Value::Time(time) => Some(time.offset.seconds()),
@@ -181,7 +181,7 @@ pub(crate) fn at_utc(now: meantime_core::Timestamp) -> Option<Zoned> {
     Some(at.to_zoned(TimeZone::UTC))
 }
 
-/// A date, a time or a duration as FEEL writes it; none for anything else.
+/// A date, a time or a duration as FEEL writes it; `None` for any other value.
 pub(crate) fn written(value: &Value, region: bool) -> Option<String> {
     Some(match value {
         Value::Date(date) => date.to_string(),

@@ -7,7 +7,7 @@ use crate::problem::EvaluationError;
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// By a key, or by a path of keys.
+/// Gets a value by a key, or by a path of keys.
 pub(super) fn get_value(values: &[Value]) -> Option<Value> {
     match values {
         [Value::Object(object), Value::Text(key)] => {
@@ -38,7 +38,7 @@ pub(super) fn get_entries(values: &[Value]) -> Option<Value> {
     Some(Value::from(object.entries().iter().map(entry).collect::<Vec<_>>()))
 }
 
-/// From a list of keys and values.
+/// Creates a context from a list of keys and values.
 pub(super) fn of_entries(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let entries = match values {
         [Value::Array(items)] => items.to_vec(),
@@ -47,7 +47,7 @@ pub(super) fn of_entries(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Res
     };
     let mut made = Object::with_capacity(entries.len());
     for entry in &entries {
-        // A key is looked for among those before it.
+        // A key is compared with those before it.
         evaluator.spend((made.len() as u64 / 16).saturating_add(1))?;
         let Value::Object(pair) = entry else { return Ok(None) };
         let (Some(Value::Text(key)), Some(value)) = (pair.get("key"), pair.get("value")) else {
@@ -61,7 +61,7 @@ pub(super) fn of_entries(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Res
     Ok(Some(Value::object(made)))
 }
 
-/// With an entry added or replaced, by a key or by a path of keys.
+/// Adds or replaces an entry, by a key or by a path of keys.
 pub(super) fn put(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     Ok(match values {
         [Value::Object(object), Value::Text(key), value] => {
@@ -90,7 +90,7 @@ fn put_path(
         set(&mut made, key, value.clone());
         return Ok(Some(made));
     }
-    // As deep as a value may be, and no deeper: each key is a frame of the stack.
+    // The same depth as for values: each key takes a stack frame.
     if rest.len() > 256 {
         return Err(EvaluationError::TooDeep);
     }
@@ -113,7 +113,7 @@ fn set(object: &mut Object, key: &str, value: Value) {
     }
 }
 
-/// Of a list, or of the arguments themselves. Later entries win.
+/// Merges the contexts of a list, or the arguments. Later entries win.
 pub(super) fn merge(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let contexts = match values {
         [] => return Ok(None),

@@ -1,4 +1,4 @@
-//! Between kinds of values.
+//! Conversions between kinds of values.
 
 use meantime_value::json::{self, Layout};
 use meantime_value::{Number, Value};
@@ -7,7 +7,7 @@ use crate::eval::{Evaluator, temporal};
 use crate::foreign::interval;
 use crate::problem::EvaluationError;
 
-/// JSON texts that expressions make may not be longer.
+/// The largest JSON text that an expression may create.
 const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// `number("1 000,5", " ", ",")`
@@ -103,14 +103,14 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The key of a context: a name as it is, anything else as a text.
+/// The key of a context: a name unchanged, anything else quoted.
 fn key(name: &str) -> String {
     let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let is_name = begins && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_name { name.to_owned() } else { quoted(name) }
 }
 
-/// Without an exponent.
+/// A number without an exponent.
 fn plain_number(number: &Number) -> String {
     json::write(&Value::Number(number.clone()), Layout::Compact, MAX_JSON_BYTES).unwrap_or_default()
 }

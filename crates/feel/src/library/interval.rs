@@ -1,4 +1,4 @@
-//! How points and intervals lie to each other.
+//! Relations between points and intervals.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use meantime_value::Value;
 use crate::eval::compare::{contains, order};
 use crate::foreign::{Interval, interval, interval_text};
 
-/// A point is an interval of itself.
+/// A point counts as an interval of itself.
 fn span(value: &Value) -> Interval {
     interval(value).cloned().unwrap_or_else(|| Interval {
         start: value.clone(),
@@ -86,13 +86,13 @@ pub(super) fn overlaps(values: &[Value]) -> Option<Value> {
     Some(Value::Bool(!precedes(&left, &right)? && !precedes(&right, &left)?))
 }
 
-/// Where a start lies against another: an included one comes first.
+/// The order of two starts: a closed one comes first.
 fn start_order(left: &Interval, right: &Interval) -> Option<Ordering> {
     let order = order(&left.start, &right.start)?;
     Some(order.then(right.start_included.cmp(&left.start_included)))
 }
 
-/// Where an end lies against another: an included one comes last.
+/// The order of two ends: a closed one comes last.
 fn end_order(left: &Interval, right: &Interval) -> Option<Ordering> {
     let order = order(&left.end, &right.end)?;
     Some(order.then(left.end_included.cmp(&right.end_included)))

@@ -13,7 +13,7 @@ use crate::problem::EvaluationError;
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// A list; one value is a list of one.
+/// A list; a single value counts as a list of one.
 fn list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(items) => Some(items.to_vec()),
@@ -26,7 +26,7 @@ fn is_same(left: &Value, right: &Value) -> bool {
     equal(left, right) == Some(true)
 }
 
-/// Whether a value is among others; counts the comparisons.
+/// Whether a value is in a list; counts the comparisons.
 fn holds(evaluator: &mut Evaluator<'_>, items: &[Value], wanted: &Value) -> Result<bool> {
     for item in items {
         evaluator.spend(1)?;
@@ -89,7 +89,7 @@ pub(super) fn remove(values: &[Value]) -> Option<Value> {
     Some(Value::from(items))
 }
 
-/// By position, or by a function that says which.
+/// Replaces by position, or by a function that selects.
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Value> {
     let [first, which, item] = values else {
         return Ok(evaluator.null(|| "wrong arguments of `list replace`".to_owned()));
@@ -219,7 +219,7 @@ pub(super) fn partition(values: &[Value]) -> Option<Value> {
     Some(Value::from(parts))
 }
 
-/// With a function that says which comes first; stable. Without one, by the natural order.
+/// Sorts with a comparison function, stably; without one, by the natural order.
 pub(super) fn sort(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Value> {
     let Some(mut sorted) = values.first().and_then(list) else { return Ok(Value::Null) };
     let function = match values.get(1) {
@@ -228,7 +228,7 @@ pub(super) fn sort(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Va
         Some(_) => return Ok(evaluator.null(|| "`sort` needs a function".to_owned())),
     };
     let Some(function) = function else {
-        // Every item is compared with as many others as halving leaves.
+        // Every item is compared with as many others as a binary search needs.
         let rounds = u64::from(sorted.len().max(2).ilog2());
         for value in values {
             let extent = evaluator.visit(value)?;
@@ -239,7 +239,7 @@ pub(super) fn sort(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Va
         });
         return Ok(Value::from(sorted));
     };
-    // Insertion of runs: every step may call the function, and the function may fail.
+    // A merge sort of our own: every step may call the function, and the function may fail.
     let merged = merge_sort(evaluator, &function, sorted)?;
     Ok(Value::from(merged))
 }

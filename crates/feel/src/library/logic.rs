@@ -1,4 +1,4 @@
-//! Truth.
+//! Boolean functions.
 
 use meantime_value::Value;
 
@@ -13,7 +13,7 @@ pub(super) fn not(values: &[Value]) -> Option<Value> {
     }
 }
 
-/// The same value of the same kind.
+/// Whether two values are equal and of the same kind.
 pub(super) fn is(
     evaluator: &mut Evaluator<'_>,
     values: &[Value],
@@ -23,7 +23,7 @@ pub(super) fn is(
     Ok(Some(Value::Bool(left.kind() == right.kind() && left == right)))
 }
 
-/// The value, if the condition holds; otherwise the evaluation fails.
+/// Returns the value if the condition holds; otherwise the evaluation fails.
 pub(super) fn assert(
     _: &mut Evaluator<'_>,
     values: &[Value],

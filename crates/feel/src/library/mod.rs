@@ -1,4 +1,4 @@
-//! The functions of FEEL, by family. A call that makes no sense is null.
+//! The functions of FEEL, by family. An invalid call gives null.
 
 mod context;
 mod conversion;

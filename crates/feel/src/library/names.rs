@@ -1,4 +1,4 @@
-//! Which function a name means: the table, and nothing else.
+//! The table from names to functions.
 
 use meantime_value::{Foreign, Value};
 
@@ -7,10 +7,11 @@ use crate::eval::Evaluator;
 use crate::foreign::Function;
 use crate::problem::EvaluationError;
 
-/// A function that needs nothing but its arguments; `None` for those that make no sense.
+/// A function of its arguments only; `None` for invalid ones.
 type PureFunction = fn(&[Value]) -> Option<Value>;
 
-/// A function whose work does not follow from the number of its arguments: it counts by itself.
+/// A function whose cost does not follow from the number of its arguments: it counts its own
+/// operations.
 type CountedFunction = fn(&mut Evaluator<'_>, &[Value]) -> Result<Option<Value>, EvaluationError>;
 
 /// A function of the library as a value.
@@ -59,7 +60,7 @@ pub(crate) fn call(
     })
 }
 
-/// How much work a value may make.
+/// The cost that a value may cause.
 fn weight(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.len() as u64,
@@ -70,7 +71,7 @@ fn weight(value: &Value) -> u64 {
     }
 }
 
-/// Bytes of a new value, without what is inside of it.
+/// Bytes of a new value, without nested values.
 fn bytes(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.len().saturating_mul(size_of::<Value>()) as u64,
@@ -109,7 +110,7 @@ const COUNTED_FUNCTIONS: &[(&str, CountedFunction)] = &[
     ("context merge", context::merge),
 ];
 
-/// Functions that need the moment or random bits, or call others.
+/// Functions that need the current time or random bits, or call others.
 const EVALUATOR_FUNCTIONS: [&str; 7] =
     ["now", "today", "time", "random number", "uuid", "list replace", "sort"];
 

@@ -10,7 +10,7 @@ fn one(values: &[Value]) -> Option<&Number> {
     }
 }
 
-/// Rounds to so many digits after the point, none unless the call says how many.
+/// Rounds to this many digits after the point, none by default.
 fn rounded(values: &[Value], mode: RoundingMode) -> Option<Value> {
     let (number, scale) = match values {
         [Value::Number(number)] => (number, 0),
@@ -50,7 +50,7 @@ pub(super) fn round_half_down(values: &[Value]) -> Option<Value> {
     rounded(values, RoundingMode::HalfDown)
 }
 
-/// Also of durations.
+/// The absolute value, also of durations.
 pub(super) fn abs(values: &[Value]) -> Option<Value> {
     use crate::eval::compare::months;
     match values {
@@ -67,7 +67,7 @@ pub(super) fn abs(values: &[Value]) -> Option<Value> {
     }
 }
 
-/// With the sign of the divisor.
+/// The remainder, with the sign of the divisor.
 pub(super) fn modulo(values: &[Value]) -> Option<Value> {
     let [Value::Number(dividend), Value::Number(divisor)] = values else { return None };
     let rest = dividend.rem(divisor).ok()?;

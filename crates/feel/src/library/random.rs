@@ -1,4 +1,5 @@
-//! Random values. Their bits come from outside, so the same evaluation gives the same ones.
+//! Random values. Their bits come from the seed of the evaluation, so the same evaluation gives the
+//! same values.
 
 use meantime_value::{Number, Value};
 
@@ -7,7 +8,7 @@ use crate::eval::Evaluator;
 /// Digits of a random number.
 const RANDOM_DIGITS: u32 = 15;
 
-/// From 0 up to, and without, 1.
+/// From 0, inclusive, to 1, exclusive.
 pub(super) fn number(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Option<Value> {
     let [] = values else { return None };
     let fraction = evaluator.random() % 10_u64.pow(RANDOM_DIGITS);
@@ -19,7 +20,7 @@ pub(super) fn number(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Option<
 pub(super) fn uuid(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Option<Value> {
     let [] = values else { return None };
     let bits = (u128::from(evaluator.random()) << 64) | u128::from(evaluator.random());
-    // Version and variant have their places in it.
+    // Sets the bits of version and variant.
     let bits = (bits & !(0xf << 76) | (4 << 76)) & !(0b11 << 62) | (0b10 << 62);
     let text = format!("{bits:032x}");
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| text.get(part).unwrap_or(""));

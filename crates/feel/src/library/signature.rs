@@ -4,7 +4,7 @@ use meantime_value::{Kind, Value};
 
 use crate::eval::compare::months;
 
-/// The parameters of a function of the library, one list for each way to call it.
+/// The parameters of a function of the library, one list for each signature.
 pub(crate) fn parameters(name: &str) -> &'static [&'static [&'static str]] {
     match name {
         "date" => &[&["from"], &["year", "month", "day"]],
@@ -65,7 +65,7 @@ pub(crate) fn parameters(name: &str) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// Whether a value is of a type; none for a type that does not exist.
+/// Whether a value is of a type; `None` for an unknown type.
 pub(crate) fn is_instance(value: &Value, kind: &str) -> Option<bool> {
     Some(match kind {
         "any" | "Any" => !value.is_null(),

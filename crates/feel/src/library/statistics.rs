@@ -1,4 +1,4 @@
-//! Least, greatest, sums and means, of a list or of the arguments.
+//! Minimum, maximum, sums and means, of a list or of the arguments.
 
 use std::cmp::Ordering;
 
@@ -12,10 +12,10 @@ use crate::problem::EvaluationError;
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// Operations of a product with a number that can have all the digits there are.
+/// Operations of a product with a number of the largest size.
 const OPS_PER_LONG_PRODUCT: u64 = 4_000;
 
-/// Counts what going through all values takes, then does it.
+/// Counts the operations for all values, then runs the function.
 fn counted(
     evaluator: &mut Evaluator<'_>,
     values: &[Value],
@@ -27,7 +27,7 @@ fn counted(
     Ok(plain(values))
 }
 
-/// The same where every number is multiplied with what came before.
+/// Like [`counted`], for functions that multiply every number with the result so far.
 fn multiplied(
     evaluator: &mut Evaluator<'_>,
     values: &[Value],
@@ -143,7 +143,7 @@ fn mode_of(values: &[Value]) -> Option<Value> {
     Some(Value::from(modes.map(|(number, _)| Value::Number(number)).collect::<Vec<_>>()))
 }
 
-/// The deviation of a sample.
+/// The standard deviation of a sample.
 pub(super) fn deviation(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     multiplied(evaluator, values, deviation_of)
 }

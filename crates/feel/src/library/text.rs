@@ -45,7 +45,7 @@ pub(super) fn substring(values: &[Value]) -> Option<Value> {
     Some(Value::from(chars.into_iter().skip(from).take(count).collect::<String>()))
 }
 
-/// A position in something of that length, from 0.
+/// A position in a text of this length, from 0.
 pub(super) fn position(start: &Number, length: usize) -> Option<usize> {
     match start.to_i64()? {
         0 => None,
@@ -152,7 +152,8 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result
         let before = out.len();
         out.push_str(text.get(at..start).unwrap_or_default());
         let groups: Vec<&str> = found.groups().map(Option::unwrap_or_default).collect();
-        // The most it can become, before it is made: every character of it the longest group.
+        // An upper bound of the result, before it is created: every character becomes the longest
+        // group.
         let longest = groups.iter().map(|group| group.len()).max().unwrap_or(0);
         let references = replacement.bytes().filter(|byte| *byte == b'$').count();
         let most = references.saturating_mul(longest).saturating_add(replacement.len());
@@ -207,7 +208,7 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<O
     Ok(Some(Value::from(parts)))
 }
 
-/// Everything in a text that matches.
+/// All matches in a text.
 pub(super) fn extract(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let Some((text, source)) = two(values) else { return Ok(None) };
     let Some(pattern) = pattern(evaluator, source, "")? else { return Ok(None) };
@@ -218,7 +219,7 @@ pub(super) fn extract(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result
     Ok(parts.map(Value::from))
 }
 
-/// A text that may be left out.
+/// An optional text.
 fn optional(value: Option<&Value>) -> Option<&str> {
     match value {
         None | Some(Value::Null) => Some(""),

@@ -1,4 +1,4 @@
-//! Dates, times and durations. The only `now` there is comes from outside.
+//! Dates, times and durations. The current time is an input.
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
@@ -58,7 +58,7 @@ pub(super) fn time(now: Option<Timestamp>, values: &[Value]) -> Option<Value> {
     }
 }
 
-/// The digits after the point of a second.
+/// The fraction of a second.
 fn nanos(second: &Number) -> Option<i32> {
     let whole = Number::from(second.to_i64()?);
     let rest = second.sub(&whole).ok()?.mul(&Number::from(1_000_000_000_i64)).ok()?;

@@ -1,4 +1,4 @@
-//! The tree of an expression.
+//! The syntax tree of an expression.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(crate) enum Comparison {
     GreaterOrEqual,
 }
 
-/// What stands after `in`.
+/// A test after `in`.
 #[derive(Debug)]
 pub(crate) enum UnaryTest {
     /// `> 5`
@@ -65,11 +65,11 @@ pub(crate) enum UnaryTest {
 pub(crate) struct Iteration {
     pub(crate) name: String,
     pub(crate) from: Expr,
-    /// The end of a run of numbers.
+    /// The end of a range of numbers.
     pub(crate) to: Option<Expr>,
 }
 
-/// What a function is called with.
+/// The arguments of a call.
 #[derive(Debug)]
 pub(crate) enum Arguments {
     Positional(Vec<Expr>),

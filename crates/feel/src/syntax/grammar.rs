@@ -1,4 +1,4 @@
-//! Operators by how tightly they bind, loosest first.
+//! Operators by precedence, lowest first.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Parser {
         Some(comparison)
     }
 
-    /// One test, or several in parentheses, of which one is enough.
+    /// One test, or several in parentheses, of which one must hold.
     fn tests(&mut self) -> Parsed<Vec<UnaryTest>> {
         // `(1..3)` is an interval, `(1, 2)` are two tests.
         let is_interval = self.is_symbol("(") && self.is_interval_ahead();
@@ -88,7 +88,7 @@ impl Parser {
         }
     }
 
-    /// A type by its name; what is inside of `list<…>` is read and not looked at.
+    /// A type by its name; the content of `list<…>` is parsed and ignored.
     fn kind(&mut self) -> Parsed<String> {
         let name = match self.peek() {
             // `function` is a keyword elsewhere.
@@ -156,10 +156,10 @@ impl Parser {
         self.postfix()
     }
 
-    /// `if`, `for`, `some`, `every`, `function`: they reach as far as they can.
+    /// `if`, `for`, `some`, `every`, `function`: they extend as far as possible.
     pub(super) fn statement(&mut self) -> Option<Parsed> {
         let TokenKind::Word(word) = self.peek() else { return None };
-        // A parameter or key of that name is not meant.
+        // A parameter or key with that name is not a keyword.
         Some(match word.as_str() {
             "if" => self.nested(Self::condition),
             "for" => self.nested(Self::repetition),

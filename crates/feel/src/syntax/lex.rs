@@ -1,15 +1,15 @@
-//! From text to tokens.
+//! The lexer.
 
 use super::super::problem::SyntaxError;
 
-/// A token and where it begins.
+/// A token with its offset.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) offset: usize,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TokenKind {
     /// A word: a name, a part of one, or a keyword.
@@ -133,7 +133,7 @@ impl Lexer<'_> {
         Ok(TokenKind::Quoted(name))
     }
 
-    /// Digits, a point with digits, an exponent. `1..3` is a run, not a number with a point.
+    /// Digits, a point with digits, an exponent. `1..3` is a range, not a number with a point.
     fn number(&mut self) -> TokenKind {
         let rest = self.rest();
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
@@ -192,7 +192,7 @@ impl Lexer<'_> {
     }
 }
 
-/// A character by its number; the halves of a pair meet in the text.
+/// Adds a character by its code unit; the two halves of a surrogate pair are combined.
 fn push_unit(out: &mut String, hex: &str) {
     let number = u32::from_str_radix(hex, 16).unwrap_or(0xfffd);
     let low = (0xdc00..0xe000).contains(&number);
@@ -206,7 +206,7 @@ fn push_unit(out: &mut String, hex: &str) {
         out.push(char::from_u32(both).unwrap_or('\u{fffd}'));
         return;
     }
-    // The first half waits in a private position for the second.
+    // The first half is kept as a private-use character until the second one follows.
     let number =
         if (0xd800..0xdc00).contains(&number) { number - 0xd800 + 0xf_0000 } else { number };
     out.push(char::from_u32(number).unwrap_or('\u{fffd}'));

@@ -1,4 +1,4 @@
-//! From text to a tree.
+//! Parses text to a syntax tree.
 
 mod ast;
 mod grammar;

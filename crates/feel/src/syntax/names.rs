@@ -1,5 +1,5 @@
-//! Names of several words. FEEL allows blanks in names; here only those of the library have them,
-//! and any other is written in backticks.
+//! Names of several words. FEEL allows blanks in names; here only names of the library may have
+//! them, and all others are written in backticks.
 
 /// Functions and properties with more than one word.
 pub(super) const MULTI_WORD_NAMES: &[&str] = &[

@@ -26,9 +26,9 @@ pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
-    /// Names that are called, and where.
+    /// Names that are called, with their offsets.
     pub(super) calls: Vec<(String, usize)>,
-    /// Names that the expression itself gives to something, which may be a function.
+    /// Names that the expression itself defines, which may be functions.
     pub(super) bound: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ impl Parser {
         self.at += count;
     }
 
-    /// Goes one level down, unless that is too deep.
+    /// Parses one level deeper, unless that is too deep.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             return Err(self.problem("the expression is nested too deeply"));

@@ -1,4 +1,4 @@
-//! Literals, names, lists, contexts, intervals, and what follows them.
+//! Literals, names, lists, contexts, intervals, and their suffixes.
 
 use meantime_value::{Number, Value};
 
@@ -68,7 +68,7 @@ impl Parser {
         Ok(Arguments::Positional(positional))
     }
 
-    /// Whether `name:` begins here; names of parameters may have blanks.
+    /// Whether `name:` follows; names of parameters may contain blanks.
     fn is_named_ahead(&self) -> bool {
         let mut ahead = 0;
         while matches!(self.peek_at(ahead), TokenKind::Word(_) | TokenKind::Quoted(_)) {
@@ -77,7 +77,7 @@ impl Parser {
         ahead > 0 && *self.peek_at(ahead) == TokenKind::Symbol(":")
     }
 
-    /// Words up to the colon.
+    /// The words up to the colon.
     fn parameter_name(&mut self) -> Parsed<String> {
         let mut words = Vec::new();
         while let TokenKind::Word(word) | TokenKind::Quoted(word) = self.peek().clone() {
@@ -106,7 +106,7 @@ impl Parser {
             TokenKind::At(text) => {
                 let value = match temporal::parse(&text) {
                     Some(value) => Expr::Literal(value),
-                    // Which offset a zone has depends on the day it is asked for.
+                    // The offset of a zone depends on the day of the evaluation.
                     None if temporal::is_time_in_zone(&text) => Expr::Call {
                         function: Box::new(Expr::Name("time".to_owned())),
                         arguments: Arguments::Positional(vec![Expr::Literal(Value::from(text))]),
@@ -178,7 +178,7 @@ impl Parser {
         Ok(Expr::Context(entries))
     }
 
-    /// Whether brackets that open here hold `..` at their own level.
+    /// Whether the brackets that open here contain `..` at their own level.
     pub(super) fn is_interval_ahead(&self) -> bool {
         let (mut open, mut ahead) = (0u32, 1);
         loop {
@@ -198,8 +198,8 @@ impl Parser {
         }
     }
 
-    /// `[` right after a value can only end an interval such as `]1..3[` when nothing follows that
-    /// could be filtered; a filter is the usual meaning.
+    /// A `[` right after a value ends an interval such as `]1..3[` only if nothing follows that
+    /// could be a filter; a filter is the usual meaning.
     fn ends_interval(&self, ahead: usize) -> bool {
         matches!(self.peek_at(ahead + 1), TokenKind::End | TokenKind::Symbol(")" | "," | "]"))
     }
@@ -227,7 +227,7 @@ impl Parser {
     }
 }
 
-/// Numbers and texts are never called; a parenthesis after them is somebody else's.
+/// Numbers and texts are never called; a parenthesis after them belongs to another construct.
 fn is_callable(value: &Expr) -> bool {
     matches!(
         value,

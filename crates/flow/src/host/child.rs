@@ -36,7 +36,8 @@ impl TurnHost<'_> {
         if let Some(deadline) = &options.deadline {
             spec.deadline_at = Some(deadline.deadline_instant(self.cx.now)?);
         }
-        // Whatever the child raises is thrown at the `await`, so nothing becomes an incident there.
+        // Errors of the child are thrown at the `await`, so that none becomes an incident in the
+        // child.
         spec.catches = vec!["*".to_owned()];
         spec.parent_close = ParentClose::Detach;
         let key = self.push(Effect::StartChild(spec));

@@ -1,4 +1,4 @@
-//! What a turn starts for its script: calls of the library become effects.
+//! The host of a turn: calls of the library become effects.
 
 mod child;
 mod options;

@@ -41,7 +41,7 @@ impl From<InvalidOption> for EffectStartError {
 }
 
 impl RetryOptions {
-    /// The policy, with what is not written taken from another one.
+    /// The policy; settings that are not given come from another one.
     pub(crate) fn policy(&self, default: RetryPolicy) -> Result<RetryPolicy, InvalidOption> {
         let mut policy = default;
         if let Some(attempts) = self.max_attempts {
@@ -62,7 +62,7 @@ impl RetryOptions {
     }
 }
 
-/// Reads the options of a function; `null` is none.
+/// Reads the options of a function; `null` means none.
 pub(super) fn options<T: DeserializeOwned + Default>(
     value: Option<&Json>,
     of: &str,
@@ -76,7 +76,7 @@ pub(super) fn options<T: DeserializeOwned + Default>(
     })
 }
 
-/// A name that is there, and not too long.
+/// A name that is not empty and not too long.
 pub(super) fn name(
     value: Option<&Json>,
     what: &str,

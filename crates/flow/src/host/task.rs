@@ -26,7 +26,7 @@ struct TaskOptions {
     key: Option<String>,
 }
 
-/// An argument of a call, if it is there.
+/// An argument of a call, if it was given.
 pub(super) fn arg(request: &EffectRequest, index: usize) -> Option<&Json> {
     request.args.get(index).and_then(Option::as_ref)
 }
@@ -55,7 +55,7 @@ impl TurnHost<'_> {
             spec.deadline_at = Some(deadline.deadline_instant(self.cx.now)?);
         }
         if let Some(key) = &options.key {
-            // The worker sees it beside the key that the engine makes.
+            // The worker gets it beside the idempotency key of the engine.
             spec.headers = Some(Json::object([("key", &Json::text(key))]));
         }
         if spec.queue.len() > most || options.key.is_some_and(|key| key.len() > most) {
@@ -67,7 +67,7 @@ impl TurnHost<'_> {
         Ok(StartedEffect { what: EffectKind::Task, key, timer: None, name })
     }
 
-    /// A task that the engine does itself, under its outbound guard.
+    /// An engine task, to which the egress policy applies.
     pub(super) fn start_http(
         &mut self,
         request: &EffectRequest,

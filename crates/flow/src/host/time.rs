@@ -47,7 +47,7 @@ impl UnparsedTime {
         Self(Json::text(text))
     }
 
-    /// How long: a number of seconds, also a fraction, or an ISO 8601 duration.
+    /// A duration: a number of seconds, possibly with a fraction, or an ISO 8601 duration.
     pub(crate) fn span(&self) -> Result<Span, InvalidTime> {
         if let Some(text) = self.text() {
             return Ok(Span::parse_delay(&text)?);
@@ -59,7 +59,7 @@ impl UnparsedTime {
         if seconds < 0.0 {
             return Err(TimeError::NegativeDuration { text: self.0.to_string() }.into());
         }
-        // As large as the seconds since 1970: an instant, not a delay.
+        // A number as large as the seconds since 1970 is an instant, not a delay.
         if seconds >= 1_000_000_000.0 {
             #[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
             return Err(TimeError::InstantAsDelay { number: seconds as i64 }.into());
@@ -69,12 +69,12 @@ impl UnparsedTime {
         Ok(Span::from_millis(millis as i64))
     }
 
-    /// The instant so long after now (T4: computed once, here).
+    /// The instant this long after now (T4: computed once, here).
     pub(crate) fn due_after(&self, now: Timestamp) -> Result<Timestamp, InvalidTime> {
         Ok(self.span()?.add_to(now, &Zone::utc())?)
     }
 
-    /// An instant, or the one so long after now.
+    /// An instant, or the one this long after now.
     pub(crate) fn deadline_instant(&self, now: Timestamp) -> Result<Timestamp, InvalidTime> {
         match self.text() {
             Some(text) if !text.starts_with(['P', '-']) => Ok(Timestamp::parse(&text)?),
@@ -96,7 +96,7 @@ impl UnparsedTime {
         }
     }
 
-    /// A length in milliseconds, for limits of attempts and waits between them.
+    /// A duration in milliseconds, for limits of attempts and waits between them.
     pub(crate) fn duration_ms(&self) -> Result<u64, InvalidTime> {
         let millis = self.span()?.approx_millis();
         Ok(u64::try_from(millis).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! The host of one turn: collects effects, and gives each its key.
+//! The host of one turn: collects effects, and assigns their keys.
 
 use meantime_core::{
     Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, SplitMix64, Timestamp,
@@ -30,7 +30,7 @@ impl<'a> TurnHost<'a> {
         self.cx.push(&mut self.effects, effect)
     }
 
-    /// Refuses a document that the kernel would refuse, with the place of the call.
+    /// Refuses a document that the kernel would refuse, with the position of the call.
     pub(super) fn check_payload(
         &self,
         json: &Json,
@@ -47,7 +47,7 @@ impl<'a> TurnHost<'a> {
     }
 }
 
-/// A place as effects and history name it: line and column.
+/// A position as effects and history name it: line and column.
 pub(crate) fn position_text(position: Position) -> String {
     format!("{}:{}", position.line, position.column)
 }
@@ -67,12 +67,12 @@ impl Host for TurnHost<'_> {
 
     fn random(&mut self) -> u64 {
         self.draws += 1;
-        // The name of the turn is the seed: a turn that is computed again draws the same numbers.
+        // The seed is derived from the turn: a turn that is computed again draws the same numbers.
         SplitMix64::nth(instance_seed(self.cx.instance, &[self.cx.turn_no]), self.draws)
     }
 
     fn has_room(&self, effects: usize) -> bool {
-        // A turn without effects has room in any case, or a script could never go on.
+        // A turn without effects always has room: otherwise a script could never continue.
         self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.slice_effects()
     }
 

@@ -1,4 +1,4 @@
-//! Rule 51: an API answers one request, so nothing in it waits, sleeps or schedules.
+//! Rule 51: an API answers one request, so it contains no wait, timer or schedule.
 
 use super::graph::scopes;
 use crate::code::Code;

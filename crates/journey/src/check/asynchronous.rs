@@ -1,5 +1,5 @@
-//! Rule 31: an asynchronous start is over before its run is. What the request brought is never
-//! stored, so nothing that comes later may need it.
+//! Rule 31: the request of an asynchronous start ends before its run does. Its headers and
+//! credentials are never stored, so no later state may need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,15 +38,16 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
 /// Walks over the states that a start can reach before the first submission.
 struct StartWalk<'j> {
     journey: &'j Journey,
-    /// States that were looked at, by their address: ids are unique within a scope only.
+    /// Visited states, by address: ids are unique only within a scope.
     seen: BTreeSet<(*const State, bool)>,
-    /// Whether something in a scope takes time.
+    /// Whether a scope contains something that takes time.
     lasting: BTreeMap<*const Scope, bool>,
     late: Vec<&'j State>,
 }
 
 impl<'j> StartWalk<'j> {
-    /// Walks through a scope from its start. `late`: something has taken time before.
+    /// Walks through a scope from its start. `late`: something before it took time, so the request
+    /// may have ended.
     fn scope(&mut self, scope: &'j Scope, late: bool) {
         let mut open = vec![(scope.start.id.as_str(), late)];
         while let Some((id, late)) = open.pop() {
@@ -55,9 +56,9 @@ impl<'j> StartWalk<'j> {
                 continue;
             }
             match &state.body {
-                // Whoever submits brings a request of their own.
+                // A submission brings its own request.
                 StateBody::Step(_) => continue,
-                // Each is met late once only: what was seen is not looked at again.
+                // Reported once: each state is visited at most once with `late`.
                 StateBody::Task(task) if matches!(**task, Task::Auth(_)) && late => {
                     self.late.push(state);
                 }

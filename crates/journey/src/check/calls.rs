@@ -1,4 +1,5 @@
-//! Rules 42 and 60: calls name subjourneys, which do not call themselves; guards only look.
+//! Rules 42 and 60: calls name subjourneys that do not call themselves; guards have no side
+//! effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     check_guard(journey, report);
 }
 
-/// Subjourneys that a subjourney calls, its branches included, with the place of each call.
+/// Subjourneys that a subjourney calls, also from its branches, with the position of each call.
 fn called_subjourneys(scope: &Scope) -> Vec<(&str, Span)> {
     let mut found = Vec::new();
     for state in scope.states.values() {
@@ -74,7 +75,7 @@ fn reaches(graph: &BTreeMap<&str, Vec<(&str, Span)>>, from: &str, to: &str) -> b
     false
 }
 
-/// A guard runs on a copy and answers at once: it may not wait or leave a trace.
+/// A guard runs on a copy of the context and answers at once: it may not wait or have an effect.
 fn check_guard(journey: &Journey, report: &mut Report) {
     let Some(StateRef { id: name, span }) = &journey.guard else { return };
     if !journey.subjourneys.contains_key(name) {

@@ -1,10 +1,10 @@
-//! Walking through a definition: its scopes, and the ways between states.
+//! Walks through a definition: its scopes, and the transitions between states.
 
 use std::collections::BTreeSet;
 
 use crate::definition::{Journey, Scope, State, StateBody, StateRef};
 
-/// What kind of scope it is, and its name for people.
+/// The kind of a scope, and its name in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScopeOwner {
     Main,
@@ -48,7 +48,7 @@ fn add<'j>(found: &mut Vec<(ScopeOwner, &'j Scope)>, owner: ScopeOwner, scope: &
     }
 }
 
-/// Where a state can go on within its scope.
+/// The states that can follow a state within its scope.
 pub(super) fn successors(state: &State) -> Vec<&StateRef> {
     let mut targets: Vec<&StateRef> = state.next.iter().collect();
     match &state.body {
@@ -67,7 +67,7 @@ pub(super) fn is_terminal(state: &State) -> bool {
     match &state.body {
         StateBody::Succeed(_) | StateBody::Fail(_) => true,
         StateBody::Parallel(_) => state.next.is_none(),
-        // Nothing matches: the run fails.
+        // If no option matches, the run fails.
         StateBody::Choice(choice) => choice.default.is_none(),
         _ => false,
     }

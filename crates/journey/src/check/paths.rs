@@ -1,4 +1,4 @@
-//! Rule 7: states that nothing leads to, paths that cannot end, loops that never rest.
+//! Rule 7: unreachable states, paths that cannot end, loops that never wait.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ fn can_end(scope: &Scope, from: &str) -> bool {
     reachable(scope, from).iter().filter_map(|id| scope.states.get(*id)).any(is_terminal)
 }
 
-/// Loops through states that never wait for anything.
+/// Reports loops through states that never wait.
 fn check_busy_loops(scope: &Scope, report: &mut Report) {
     let mut told = BTreeSet::new();
     for state in scope.states.values().filter(|state| !waits_or_acts(state)) {
@@ -71,7 +71,7 @@ fn check_busy_loops(scope: &Scope, report: &mut Report) {
     }
 }
 
-/// Whether a state takes time: it waits, sleeps, or has something done outside.
+/// Whether a state takes time: it waits, sleeps, or runs a task.
 fn waits_or_acts(state: &State) -> bool {
     !matches!(state.body, StateBody::Choice(_) | StateBody::Transform(_))
 }

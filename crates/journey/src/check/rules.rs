@@ -12,7 +12,7 @@ pub(crate) fn check(journey: &Journey, report: &mut Report) {
     steps::check(journey, report);
     schedules::check(journey, report);
     asynchronous::check(journey, report);
-    // What is wrong above would be told twice here.
+    // With errors above, the checks below would report the same problems again.
     if !report.has_errors() {
         paths::check(journey, report);
         timing::check(journey, report);

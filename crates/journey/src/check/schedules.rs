@@ -1,8 +1,7 @@
-//! Rules 21 and 27: scheduled runs start at the top level, and nothing they reach waits for
-//! people.
+//! Rules 21 and 27: scheduled runs start at the top level and reach no step.
 //!
-//! The proof looks at every state that can be reached from `start`, into the branches of parallels
-//! and into the subjourneys that are called on the way (S9).
+//! The check visits every state that can be reached from `start`, including branches of parallels
+//! and called subjourneys (S9).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Rules 39 and 54: ids of steps are one flat name space, and bindings name steps.
+//! Rules 39 and 54: step ids are unique in the whole definition, and bindings name existing steps.
 
 use std::collections::BTreeMap;
 

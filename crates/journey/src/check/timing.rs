@@ -9,7 +9,7 @@ use crate::definition::{Journey, Scope, StartMode, State, StateBody, Task, TimeS
 use crate::report::Report;
 use crate::yaml::Span;
 
-/// What can be said without knowing the time.
+/// Warnings that do not depend on the current time.
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     check_sync_timer(journey, report);
     let Some(timeout) = &journey.timeout else { return };
@@ -17,7 +17,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     let mut sum_ms = 0_i64;
     let mut last = None;
     for (owner, scope) in scopes(journey) {
-        // Compensation has a budget of its own (D8).
+        // A compensation has its own time limit (D8).
         if owner == ScopeOwner::Compensation {
             continue;
         }
@@ -47,7 +47,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     }
 }
 
-/// D3, T9: the deadline wins, so such a timer never fires.
+/// D3, T9: the deadline comes first, so such a timer never fires.
 fn warn_after_deadline(state: &State, budget_ms: i64, report: &mut Report) {
     if let StateBody::Timer(Timer::Duration(TimeSource::Literal(duration))) = &state.body
         && duration.approx_millis() >= budget_ms
@@ -72,7 +72,7 @@ fn check_sync_timer(journey: &Journey, report: &mut Report) {
     }
 }
 
-/// A timer that can be reached without passing a step.
+/// A timer that can be reached before any step.
 fn first_timer<'j>(journey: &'j Journey, scope: &'j Scope) -> Option<&'j State> {
     let mut seen = std::collections::BTreeSet::new();
     let mut open = vec![scope.start.id.as_str()];
@@ -104,7 +104,7 @@ fn first_timer<'j>(journey: &'j Journey, scope: &'j Scope) -> Option<&'j State> 
     None
 }
 
-/// What depends on the time of the deployment.
+/// Warnings that depend on the time of the deployment.
 pub(crate) fn lint(journey: &Journey, now: Timestamp) -> Vec<Diagnostic> {
     let mut report = Report::default();
     for (_, scope) in scopes(journey) {
@@ -152,7 +152,7 @@ fn warn_past_instant(at: Timestamp, now: Timestamp, key: &str, span: Span, repor
     }
 }
 
-/// Occurrences are counted from the anchor, so days that a month lacks are clamped (S1).
+/// Occurrences are counted from the anchor; a day that a month lacks becomes its last day (S1).
 fn warn_month_end(at: Timestamp, interval: &Duration, state: &State, report: &mut Report) {
     let utc = Zone::utc();
     let day = |text: &str| text.get(8..10).and_then(|day| day.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! What requests bring along besides their body, and what answers look like.
+//! Bindings of requests besides their body, and the statuses of answers.
 
 use std::collections::BTreeMap;
 
@@ -25,23 +25,23 @@ pub(crate) struct ValueSources<T> {
 pub(crate) struct HttpBindings {
     pub(crate) route: Option<Route>,
     pub(crate) start: RequestBindings,
-    /// By step, with the place of its name.
+    /// By step, with the position of its name.
     pub(crate) steps: BTreeMap<String, (RequestBindings, Span)>,
     pub(crate) responses: ApiResponses,
 }
 
-/// Where an API answers.
+/// The route of an API.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
     pub(crate) path: String,
-    /// Where it is written.
+    /// Its position in the source.
     pub(crate) span: Span,
 }
 
-/// What of a request goes where.
+/// Which parts of a request are copied to the context.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBindings {
-    /// Header to field of the context.
+    /// Header name to field of the context.
     pub(crate) headers_to_context: BTreeMap<String, String>,
     /// Query parameter to field of the context.
     pub(crate) query_to_context: BTreeMap<String, String>,
@@ -55,13 +55,13 @@ pub(crate) struct Passthrough {
     pub(crate) to: String,
 }
 
-/// Statuses of an API's answers.
+/// The statuses of an API's answers.
 #[derive(Debug, Default)]
 pub(crate) struct ApiResponses {
     pub(crate) rules: Vec<ApiResponse>,
-    /// Where no rule fits; none is 200.
+    /// The status of a success that no rule matches; 200 if none.
     pub(crate) succeeded: Option<u16>,
-    /// Where no rule fits; none is the status of the problem.
+    /// The status of a failure that no rule matches; that of the problem if none.
     pub(crate) failed: Option<u16>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct ApiResponse {
     pub(crate) status: Status,
 }
 
-/// A status, written down or computed.
+/// A status, literal or computed.
 #[derive(Debug)]
 pub(crate) enum Status {
     Fixed(u16),

@@ -7,7 +7,7 @@ use meantime_core::Json;
 use super::{ClientAuth, Expression, HttpBindings, MetadataBindings, Schema, State, StateRef};
 use crate::yaml::Span;
 
-/// A durable journey, or an endpoint that answers one request.
+/// The kind of a definition: a durable journey, or an endpoint that answers one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Journey,
@@ -47,7 +47,7 @@ pub(crate) struct Journey {
     pub(crate) envelope: Option<Expression>,
     pub(crate) outcomes: Vec<OutcomeRule>,
     pub(crate) guard: Option<StateRef>,
-    /// `access.public`: whether anybody may call it; none leaves that to the deployment.
+    /// `access.public`: whether everybody may call it; none leaves the decision to the deployment.
     pub(crate) public: Option<bool>,
     pub(crate) http: HttpBindings,
     pub(crate) auth: BTreeMap<String, ClientAuth>,
@@ -55,12 +55,12 @@ pub(crate) struct Journey {
     pub(crate) reads_inbound_request: bool,
 }
 
-/// States among which targets resolve; nothing leads from one scope into another.
+/// States that can name each other as targets; no transition leaves a scope.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) start: StateRef,
     pub(crate) states: BTreeMap<String, State>,
-    /// Ids of states that could not be read; none in a definition that deploys.
+    /// Ids of states that could not be read; empty in a definition that deploys.
     pub(crate) broken: BTreeSet<String>,
 }
 
@@ -72,12 +72,12 @@ pub(crate) struct Subjourney {
     pub(crate) output: Option<Schema>,
 }
 
-/// What runs after the journey has ended badly, or as `also_for` says.
+/// What runs after the journey has failed or was cancelled, or as `also_for` says.
 #[derive(Debug)]
 pub(crate) struct Compensation {
     pub(crate) mode: CompensationMode,
     pub(crate) scope: Scope,
-    /// Predicates over a success; none is always.
+    /// Predicates over a success; none means always.
     pub(crate) also_for: Vec<Option<Expression>>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) enum CompensationMode {
     Sync,
 }
 
-/// Names that the outcome of a journey has for itself.
+/// Field names that the outcome of a journey reserves.
 pub(crate) const RESERVED_OUTCOME_FIELDS: [&str; 9] = [
     "journeyId",
     "journeyName",
@@ -101,7 +101,7 @@ pub(crate) const RESERVED_OUTCOME_FIELDS: [&str; 9] = [
     "_links",
 ];
 
-/// Names that the answer to a submission has for itself.
+/// Field names that the answer to a submission reserves.
 pub(crate) const RESERVED_STATUS_FIELDS: [&str; 9] = [
     "journeyId",
     "journeyName",
@@ -114,7 +114,7 @@ pub(crate) const RESERVED_STATUS_FIELDS: [&str; 9] = [
     "dueAt",
 ];
 
-/// Properties of an object in the context that an answer shows at its top level.
+/// Properties of an object in the context that an answer contains at its top level.
 #[derive(Debug)]
 pub(crate) struct Projection {
     pub(crate) output_var: String,
@@ -127,7 +127,7 @@ pub(crate) struct ConfigKey {
     pub(crate) required: bool,
 }
 
-/// What a configuration value must be.
+/// The type of a configuration value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigType {
     String,
@@ -138,7 +138,7 @@ pub(crate) enum ConfigType {
 }
 
 impl ConfigType {
-    /// For people.
+    /// The name in messages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::String => "a string",
@@ -149,7 +149,7 @@ impl ConfigType {
         }
     }
 
-    /// Whether a value fits.
+    /// Whether a value is of the type.
     pub(crate) fn accepts(self, value: &Json) -> bool {
         // A document tells its kind by its first character.
         let text = value.as_str();
@@ -163,7 +163,7 @@ impl ConfigType {
     }
 }
 
-/// How a run ends that reaches its deadline.
+/// The outcome of a run that reaches its deadline.
 #[derive(Debug, Clone)]
 pub(crate) struct Timeout {
     pub(crate) max_duration_sec: i64,
@@ -171,16 +171,16 @@ pub(crate) struct Timeout {
     pub(crate) reason: String,
 }
 
-/// What a start answers with.
+/// What the answer to a start contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartMode {
     /// The outcome of the run.
     Sync,
-    /// That it was accepted.
+    /// Only that it was accepted.
     Async,
 }
 
-/// A name for some of the ways to end.
+/// A name for some of the outcomes.
 #[derive(Debug)]
 pub(crate) struct OutcomeRule {
     pub(crate) id: String,
@@ -188,7 +188,7 @@ pub(crate) struct OutcomeRule {
     pub(crate) predicate: Option<Expression>,
 }
 
-/// Where a run stands, as its own surface says it.
+/// The phase of a run as its own API shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,

@@ -1,5 +1,5 @@
-//! Expressions: compiled once with the definition, evaluated any number of times. The one place
-//! that knows the expression language.
+//! Expressions: compiled once with the definition, evaluated any number of times. The only module
+//! that depends on the expression language.
 
 use meantime_core::{Position, Severity, Timestamp};
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::report::Report;
 use crate::yaml::{SourceLocation, Span, Text};
 
-/// What an expression may see, by name.
+/// The names that an expression may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Context,
@@ -42,20 +42,20 @@ impl Binding {
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    /// In a box: many places hold an expression or something small.
+    /// Boxed, because many types hold either an expression or something small.
     script: Box<Script>,
     bindings: Vec<Binding>,
     location: SourceLocation,
 }
 
-/// The time and the randomness of an evaluation: the same give the same result.
+/// Time and seed of an evaluation: the same inputs give the same result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvaluationInputs {
     pub(crate) now: Timestamp,
     pub(crate) seed: u64,
 }
 
-/// What an evaluation gave, and what it cost.
+/// The result of an evaluation and its cost.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     pub(crate) result: Result<Value, EvaluationError>,
@@ -66,11 +66,11 @@ pub(crate) struct Evaluation {
 #[derive(Debug)]
 pub(crate) struct EvaluationError {
     pub(crate) message: String,
-    /// Where in the source of the journey.
+    /// The position in the source of the journey.
     pub(crate) at: Position,
 }
 
-/// What one evaluation may use; more is an error of the definition.
+/// The limits of one evaluation; exceeding them is an error of the definition.
 const EVALUATION_LIMITS: EvalLimits = EvalLimits {
     ops: 1_000_000,
     bytes: 64 << 20,
@@ -80,7 +80,7 @@ const EVALUATION_LIMITS: EvalLimits = EvalLimits {
 };
 
 impl Expression {
-    /// Compiles a text that may see these names; its problems are reported where they are.
+    /// Compiles a text that may use these names; problems are reported at their positions.
     pub(crate) fn compile(text: &Text, bindings: &[Binding], report: &mut Report) -> Option<Self> {
         let span = Span { start: text.location.start, end: text.location.start };
         if !report.count_expression_bytes(text.value.len(), span) {
@@ -92,7 +92,7 @@ impl Expression {
             diagnostic.start = text.location.of(diagnostic.start);
             diagnostic.end = diagnostic.end.map(|end| text.location.of(end));
             if diagnostic.severity == Severity::Error {
-                // Rule 5, in the words of the language.
+                // Reported as rule 5, with the message of the language.
                 let rule = Code::Expression;
                 diagnostic.message = format!("{} ({})", diagnostic.message, diagnostic.code);
                 rule.code().clone_into(&mut diagnostic.code);
@@ -105,12 +105,12 @@ impl Expression {
         script.map(|script| Self { script: Box::new(script), bindings, location: text.location })
     }
 
-    /// Where it begins in the source.
+    /// Its position in the source.
     pub(crate) fn start(&self) -> Position {
         self.location.start
     }
 
-    /// Evaluates with values for the names; one that is not given is null. The result is JSON.
+    /// Evaluates with values for the names; a missing one is null. The result is JSON.
     pub(crate) fn evaluate(
         &self,
         values: &[(Binding, Value)],
@@ -138,7 +138,7 @@ impl Expression {
     }
 }
 
-/// The value as JSON would give it back: keys are unique, dates are texts.
+/// The value as it would be after writing and reading JSON: keys are unique, dates are texts.
 fn written(value: &Value) -> Result<Value, String> {
     as_document(value, EVALUATION_LIMITS.output_bytes).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
 //! A journey as it runs: checked, with its expressions and schemas compiled.
 //!
-//! Nothing here changes after deploy. Positions of a running instance are the ids of states in
-//! their scopes, so a later release may shape these types differently.
+//! Nothing here changes after deployment. A saved state refers to states by their ids and scopes,
+//! so a later release may change these types.
 
 mod bindings;
 mod document;

@@ -2,14 +2,14 @@
 
 use meantime_core::RetryPolicy;
 
-/// How an HTTP call is tried again.
+/// When and how an HTTP call is retried.
 #[derive(Debug, Clone)]
 pub(crate) struct ResiliencePolicy {
     pub(crate) retry: RetryPolicy,
     pub(crate) retry_on: Vec<RetryOn>,
 }
 
-/// What makes another attempt worth while.
+/// Which results are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetryOn {
     NetworkError,
@@ -18,7 +18,7 @@ pub(crate) enum RetryOn {
 }
 
 impl RetryOn {
-    /// As it is written.
+    /// The name in the source.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NetworkError => "NETWORK_ERROR",
@@ -28,9 +28,9 @@ impl RetryOn {
     }
 }
 
-/// How a call proves who it is. Secrets are references, never values.
+/// The authentication of a call. Secrets are references, never values.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientAuth {
-    /// The policy as it is written, for the connector that performs the call.
+    /// The policy as written, for the connector that makes the call.
     pub(crate) document: serde_json::Value,
 }

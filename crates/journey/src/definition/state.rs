@@ -1,4 +1,4 @@
-//! States: what a scope consists of.
+//! The states of a scope.
 
 use meantime_core::Timestamp;
 use meantime_core::time;
@@ -10,14 +10,14 @@ use crate::yaml::Span;
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) id: String,
-    /// Where its id stands.
+    /// The position of its id.
     pub(crate) span: Span,
     pub(crate) body: StateBody,
     /// The next state; terminal states have none.
     pub(crate) next: Option<StateRef>,
 }
 
-/// The id of a state, where it is named.
+/// A reference to a state by its id.
 #[derive(Debug, Clone)]
 pub(crate) struct StateRef {
     pub(crate) id: String,
@@ -38,33 +38,33 @@ pub(crate) enum StateBody {
     Fail(Fail),
 }
 
-/// The first option whose predicate holds.
+/// Continues at the first option whose predicate is true.
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub(crate) ways: Vec<ChoiceOption>,
     pub(crate) default: Option<StateRef>,
 }
 
-/// One way out of a choice.
+/// One option of a choice.
 #[derive(Debug)]
 pub(crate) struct ChoiceOption {
     pub(crate) predicate: Expression,
     pub(crate) next: StateRef,
 }
 
-/// Computes a value and puts it somewhere.
+/// Computes a value and writes it to a destination.
 #[derive(Debug)]
 pub(crate) struct Transform {
     pub(crate) mapper: Expression,
     pub(crate) destination: Destination,
 }
 
-/// Where a computed value goes.
+/// The destination of a computed value.
 #[derive(Debug, Clone)]
 pub(crate) enum Destination {
-    /// The whole context becomes the value.
+    /// Replaces the whole context.
     Context,
-    /// A place inside the context; the value is an object.
+    /// A path inside the context; the value is an object.
     Path(Vec<String>),
     /// A field of the context.
     Var(String),
@@ -97,21 +97,21 @@ impl StepKind {
     }
 }
 
-/// How long a step waits and where it goes then.
+/// The timeout of a step, and the state after it.
 #[derive(Debug)]
 pub(crate) struct StepTimeout {
     pub(crate) seconds: i64,
     pub(crate) next: StateRef,
 }
 
-/// Sleeps.
+/// Waits for a time.
 #[derive(Debug)]
 pub(crate) enum Timer {
     Duration(TimeSource<time::Span>),
     Until(TimeSource<Timestamp>),
 }
 
-/// A time that is written down, or computed when it is needed.
+/// A time, literal or computed when needed.
 #[derive(Debug)]
 pub(crate) enum TimeSource<T> {
     Literal(T),
@@ -119,21 +119,21 @@ pub(crate) enum TimeSource<T> {
     Template(Template),
 }
 
-/// Branches that run side by side until the join is satisfied.
+/// Branches that run in parallel until the join is satisfied.
 #[derive(Debug)]
 pub(crate) struct Parallel {
     pub(crate) branches: Vec<Branch>,
     pub(crate) join: Join,
 }
 
-/// One of them.
+/// One branch.
 #[derive(Debug)]
 pub(crate) struct Branch {
     pub(crate) name: String,
     pub(crate) scope: Scope,
 }
 
-/// When a parallel continues, and with what.
+/// When a parallel continues, and with which result.
 #[derive(Debug)]
 pub(crate) struct Join {
     pub(crate) strategy: JoinStrategy,
@@ -149,7 +149,7 @@ pub(crate) enum JoinStrategy {
     First,
 }
 
-/// What a failed branch means.
+/// What happens when a branch fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinErrorPolicy {
     CollectAll,
@@ -157,7 +157,7 @@ pub(crate) enum JoinErrorPolicy {
     IgnoreErrors,
 }
 
-/// Runs a subjourney and comes back.
+/// Runs a subjourney and returns.
 #[derive(Debug)]
 pub(crate) struct SubjourneyCall {
     pub(crate) subjourney: StateRef,
@@ -167,27 +167,27 @@ pub(crate) struct SubjourneyCall {
     pub(crate) on_failure: FailureHandling,
 }
 
-/// What a call leaves in its variable.
+/// What a call writes to its variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultKind {
     Output,
     Outcome,
 }
 
-/// What becomes of a failure inside a call.
+/// What happens when a called subjourney fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureHandling {
     Propagate,
     CaptureAsResult,
 }
 
-/// Ends its scope well.
+/// Ends its scope with success.
 #[derive(Debug)]
 pub(crate) struct Succeed {
     pub(crate) output_var: Option<String>,
 }
 
-/// Ends its scope badly.
+/// Ends its scope with an error.
 #[derive(Debug)]
 pub(crate) struct Fail {
     pub(crate) code: Template,

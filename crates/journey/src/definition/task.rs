@@ -1,11 +1,11 @@
-//! Tasks: what a `task` state has done for it.
+//! The tasks of `task` states.
 
 use meantime_core::time;
 use meantime_core::{OnExisting, Timestamp};
 
 use super::{Destination, Expression, ResiliencePolicy, StateRef, Template, TimeSource};
 
-/// One kind each.
+/// A task by its kind.
 #[derive(Debug)]
 pub(crate) enum Task {
     Http(HttpCall),
@@ -20,7 +20,7 @@ pub(crate) enum Task {
 pub(crate) struct HttpCall {
     pub(crate) method: String,
     pub(crate) url: Template,
-    /// Values of `{name}` in the path, encoded when they are put in.
+    /// Values for `{name}` in the path, percent-encoded when they are inserted.
     pub(crate) path_params: Vec<(String, Template)>,
     pub(crate) query: Vec<(String, Template)>,
     pub(crate) headers: Vec<(String, Template)>,
@@ -34,11 +34,11 @@ pub(crate) struct HttpCall {
     pub(crate) error_mapping: Option<(Expression, Destination)>,
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Debug)]
 pub(crate) enum HttpBody {
     Text(Template),
-    /// A document whose texts may have placeholders.
+    /// A document whose texts may contain placeholders.
     Document(BodyPart),
     Mapper(Expression),
 }
@@ -64,7 +64,7 @@ pub(crate) struct Schedule {
     pub(crate) on_existing: OnExisting,
 }
 
-/// How many runs.
+/// The number of runs.
 #[derive(Debug)]
 pub(crate) enum MaxRuns {
     Literal(u64),
@@ -83,12 +83,12 @@ pub(crate) enum Cache {
 pub(crate) struct AuthCheck {
     pub(crate) kind: AuthKind,
     pub(crate) profile: String,
-    /// Where the credential is: location, name and scheme.
+    /// The location, name and scheme of the credential.
     pub(crate) source: Option<AuthSource>,
     pub(crate) auth_var: String,
 }
 
-/// Which credential.
+/// The kinds of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuthKind {
     ApiKey,
@@ -96,7 +96,7 @@ pub(crate) enum AuthKind {
 }
 
 impl AuthKind {
-    /// The kind as it is written.
+    /// The name of the kind in the source.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ApiKey => "apiKeyValidate:v1",
@@ -113,7 +113,7 @@ impl AuthKind {
     }
 }
 
-/// Where a credential is found.
+/// The location of a credential.
 #[derive(Debug)]
 pub(crate) struct AuthSource {
     pub(crate) location: String,
@@ -121,7 +121,7 @@ pub(crate) struct AuthSource {
     pub(crate) scheme: Option<String>,
 }
 
-/// A kind that some worker knows (JR8).
+/// A kind that workers implement (JR8).
 #[derive(Debug)]
 pub(crate) struct WorkerTask {
     pub(crate) kind: String,

@@ -1,11 +1,11 @@
-//! Text with placeholders: `${context.a.b}` and `${platform.config.x}`.
+//! Texts with placeholders: `${context.a.b}` and `${platform.config.x}`.
 
 use meantime_value::Value;
 
-/// Bytes of a text that is filled in.
+/// Bytes of a filled text.
 const MAX_FILLED_BYTES: usize = 1 << 20;
 
-/// A text to fill in.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
     parts: Vec<TemplatePart>,
@@ -17,23 +17,23 @@ enum TemplatePart {
     Field(Vec<String>),
 }
 
-/// Why a template cannot be read or filled in.
+/// Why a template cannot be parsed or filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TemplateError {
     /// `${` without `}`.
     Unclosed,
-    /// Something else than `context.` or `platform.config.` and a dot path.
+    /// Neither `context.` nor `platform.config.` followed by a dot path.
     Unknown(String),
-    /// Nothing is there.
+    /// The path has no value.
     Missing(String),
-    /// Filled in, it would be too long.
+    /// The filled text would be too long.
     TooLong,
-    /// A value has no text.
+    /// A value cannot be written as text.
     Unwritable(String),
 }
 
 impl TemplateError {
-    /// For people.
+    /// The message.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Unclosed => "a placeholder `${` without `}`".to_owned(),
@@ -48,7 +48,7 @@ impl TemplateError {
 }
 
 impl Template {
-    /// Reads a text.
+    /// Parses a text.
     pub(crate) fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -66,7 +66,7 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// A text without placeholders, whatever it looks like.
+    /// A text that is not searched for placeholders.
     pub(crate) fn literal_text(text: &str) -> Self {
         Self { parts: vec![TemplatePart::Text(text.to_owned())] }
     }
@@ -79,7 +79,7 @@ impl Template {
         }
     }
 
-    /// Names of the configuration values it uses.
+    /// The configuration keys it uses.
     pub(crate) fn config_keys(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             TemplatePart::Field(path) if path.first().is_some_and(|first| first == "platform") => {
@@ -89,8 +89,8 @@ impl Template {
         })
     }
 
-    /// Fills it in. `lookup` finds a value by its path, which begins with `context` or `platform`.
-    /// `encode` gets what is there so far, the path and the text of a value.
+    /// Fills in the values. `lookup` finds a value by its path, which begins with `context` or
+    /// `platform`. `encode` gets the text so far, the path and the text of the value.
     pub(crate) fn fill(
         &self,
         encode: fn(&str, &[String], String) -> String,
@@ -108,7 +108,8 @@ impl Template {
                         other => crate::json::text(other)
                             .map_err(|error| TemplateError::Unwritable(error.to_string()))?,
                     };
-                    // Before it is encoded, which makes it up to three times as long.
+                    // Checked before the value is encoded, which makes it up to three times as
+                    // long.
                     if text.len().saturating_add(value.len()) > MAX_FILLED_BYTES {
                         return Err(TemplateError::TooLong);
                     }

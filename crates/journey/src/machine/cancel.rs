@@ -28,8 +28,8 @@ impl Run<'_> {
             WaitState::Incident(key) => {
                 self.push(Effect::CancelIncident { key });
             }
-            // A schedule that was requested is still created; its answer finds no frame and is
-            // stale.
+            // A requested schedule is still created; when its answer arrives, the frame no longer
+            // exists, so the answer is stale.
             WaitState::Ready | WaitState::Schedule(_) | WaitState::Step { timeout: None } => {}
         }
     }

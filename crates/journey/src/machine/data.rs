@@ -1,4 +1,4 @@
-//! Contexts: what frames read and write (JP1 to JP2, JR1, JR3).
+//! Contexts: reading and writing the data of frames (JP1 to JP2, JR1, JR3).
 
 use meantime_core::Fault;
 use meantime_value::Value;
@@ -8,11 +8,11 @@ use super::run::{Run, state_mismatch};
 use super::saved::{FrameData, FrameId};
 use crate::json;
 
-/// The field of the context with the last submission; private to a branch.
+/// The field of the context with the last submission; each branch has its own.
 pub(super) const PAYLOAD_FIELD: &str = "payload";
 
 impl Run<'_> {
-    /// What a frame sees.
+    /// The context as a frame sees it.
     pub(super) fn context(&mut self, id: FrameId) -> Result<Value, Fault> {
         let (owner, mut branches) = self.owner(id)?;
         let mut seen = self.load_own_context(owner)?;
@@ -25,7 +25,8 @@ impl Run<'_> {
         Ok(seen)
     }
 
-    /// Makes one change, for the frame and for everybody it shares its context with.
+    /// Applies one change: to the frame's overlays and, unless it is private, to the shared
+    /// context.
     pub(super) fn write(&mut self, id: FrameId, change: &ContextChange) -> Result<(), Fault> {
         let (owner, branches) = self.owner(id)?;
         let is_private = change.path.first().is_some_and(|name| name == PAYLOAD_FIELD);
@@ -47,7 +48,7 @@ impl Run<'_> {
         self.write(id, &ContextChange::put(vec![name.to_owned()], value))
     }
 
-    /// Replaces the whole context; in a branch as the difference to what it read.
+    /// Replaces the whole context; in a branch, writes the difference to what it read.
     pub(super) fn replace(&mut self, id: FrameId, value: &Value) -> Result<(), Fault> {
         let (owner, branches) = self.owner(id)?;
         if branches.is_empty() {
@@ -67,7 +68,7 @@ impl Run<'_> {
         Ok(json::get(&context, std::slice::from_ref(&name.to_owned())).cloned())
     }
 
-    /// The frame that has the context, and the branches between, innermost first.
+    /// The frame that owns the context, and the branches in between, innermost first.
     fn owner(&self, id: FrameId) -> Result<(FrameId, Vec<FrameId>), Fault> {
         let mut branches = Vec::new();
         let mut at = id;

@@ -1,4 +1,4 @@
-//! Which state type is which function, nothing else.
+//! Dispatch from state types to functions only.
 
 use meantime_core::Fault;
 

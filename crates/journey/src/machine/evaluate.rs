@@ -1,4 +1,4 @@
-//! What expressions see, and what becomes of one that fails.
+//! Evaluates expressions for a frame, and turns failures into state errors.
 
 use std::fmt::Write as _;
 
@@ -13,18 +13,18 @@ use crate::definition::{Binding, EvaluationInputs, Expression, Journey, Template
 use crate::json;
 use crate::settings::Settings;
 
-/// Values beyond those that every expression sees.
+/// Values in addition to those that every expression sees.
 pub(super) type ExtraBindings = Vec<(Binding, Value)>;
 
-/// What becomes of a value that is put into a text.
+/// How a value is encoded when it is inserted into a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encode {
-    /// Nothing.
+    /// Not at all.
     Plain,
     /// All but unreserved characters become `%XX`.
     Percent,
-    /// The same, except where a value is the beginning of the URL, or is the deployment's own and
-    /// stands before the path.
+    /// The same, except for a value at the beginning of the URL, and for a configuration value
+    /// before the path.
     Url,
 }
 
@@ -44,7 +44,7 @@ impl Encode {
     }
 }
 
-/// Everything but unreserved characters becomes `%XX`.
+/// Encodes all but unreserved characters as `%XX`.
 pub(super) fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
@@ -57,7 +57,7 @@ pub(super) fn percent_encode(text: &str) -> String {
     })
 }
 
-/// The result of an evaluation, or why the state cannot go on.
+/// The result of an evaluation, or why the state fails.
 pub(super) type StateEvaluation<T> = Result<Result<T, StateError>, Fault>;
 
 impl Run<'_> {
@@ -87,7 +87,7 @@ impl Run<'_> {
         Ok(evaluated.result.map_err(|it| StateError::internal(it.message).at(Some(it.at))))
     }
 
-    /// Evaluates a predicate, which must say true or false (rule 8).
+    /// Evaluates a predicate, which must be true or false (rule 8).
     pub(super) fn holds(
         &mut self,
         id: FrameId,
@@ -105,7 +105,7 @@ impl Run<'_> {
         })
     }
 
-    /// Fills in a text with placeholders.
+    /// Fills the placeholders of a text.
     pub(super) fn fill(
         &mut self,
         id: FrameId,
@@ -125,7 +125,7 @@ impl Run<'_> {
         Ok(filled.map_err(|error| StateError::internal(error.message())))
     }
 
-    /// `platform`, with this run; it does not change within a turn.
+    /// `platform`, including this run; constant within a turn.
     fn platform(&self) -> Result<Value, Fault> {
         if let Some(made) = self.platform.get() {
             return Ok(made.clone());
@@ -144,15 +144,15 @@ impl Run<'_> {
         platform(self.journey, self.settings, run)
     }
 
-    /// The time of the turn, and randomness that is the same whenever the turn is computed again.
+    /// The time of the turn, and a seed that is the same whenever the turn is computed again.
     fn evaluation_inputs(&self) -> EvaluationInputs {
         let seed = instance_seed(self.cx.instance, &[self.cx.turn_no, self.saved.activations]);
         EvaluationInputs { now: self.cx.now, seed }
     }
 }
 
-/// `platform`: what the deployment, the definition and the run are. Configuration values that the
-/// definition does not declare are never there.
+/// `platform`: values of the deployment, the definition and the run. Configuration values that the
+/// definition does not declare are never included.
 pub(crate) fn platform(
     journey: &Journey,
     settings: &Settings,

@@ -11,12 +11,12 @@ use super::saved::{FrameId, ROOT_FRAME, WaitState};
 use crate::json;
 use crate::machine::overlay::ContextChange;
 
-/// How a run ends that reaches a deadline which its definition does not declare.
+/// The outcome of a run that reaches a deadline which its definition does not declare.
 const DEFAULT_TIMEOUT_OUTCOME: (&str, &str) =
     ("JOURNEY_TIMEOUT", "the run took longer than it may");
 
 impl Run<'_> {
-    /// Takes one event and lets the run go on from there.
+    /// Handles one event and continues the run.
     pub(crate) fn handle_event(&mut self, event: &Event) -> Result<Verdict, Fault> {
         self.ops += 1;
         let verdict = self.dispatch_event(event)?;
@@ -58,9 +58,10 @@ impl Run<'_> {
             self.compensation_overdue();
             return Ok(true);
         }
-        // Stale: the frame has moved on, or a submission won the race against its timeout.
+        // Stale: the frame has moved on, or a submission came before its timeout. The timer no
+        // longer belongs to the state that armed it, so it must not move the frame.
         let Some((id, is_step)) = self.frame_of_timer(key) else { return Ok(false) };
-        // Time moved it: no inbound request is in scope from here on.
+        // A timer moved it: from here on there is no inbound request.
         self.frame_mut(id)?.request = None;
         if is_step {
             self.step_timed_out(id)?;
@@ -79,7 +80,7 @@ impl Run<'_> {
         })
     }
 
-    /// An operator's correction of the context.
+    /// An operator corrects the context.
     fn set_variables(&mut self, values: &Json) -> Result<bool, Fault> {
         let values = json::parse(values)?;
         for entry in json::object(&values).into_iter().flat_map(Object::entries) {
@@ -113,7 +114,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// D2: ends with the declared code and reason; nothing in the definition can catch it (D5).
+    /// D2: ends with the declared code and reason; a definition cannot catch it (D5).
     pub(super) fn time_out_run(&mut self) -> Result<bool, Fault> {
         let context = self.final_context()?;
         let failure = match &self.journey.timeout {

@@ -1,4 +1,4 @@
-//! The end of a frame: the run is over, a branch is, or a call comes back.
+//! The end of a frame: of the run, of a branch, or of a call.
 
 use meantime_core::Fault;
 

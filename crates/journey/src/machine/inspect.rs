@@ -1,4 +1,4 @@
-//! What people see of a run. For reads only.
+//! The view of a run for operators and its own API. Read only.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::run::{element_path, root_state, scope_of};
 use super::saved::{FrameData, FrameId, ROOT_FRAME, RunRole, SavedRun, WaitState};
 use crate::definition::{Journey, StateBody, Task};
 
-/// A run as its surface needs it.
+/// A run as its own API needs it.
 #[derive(Debug, Clone)]
 pub(crate) struct RunView {
     /// The outermost state (JP6).
@@ -19,11 +19,11 @@ pub(crate) struct RunView {
     pub(crate) tags: Vec<String>,
     pub(crate) attributes: BTreeMap<String, String>,
     pub(crate) updated_at: Timestamp,
-    /// The next instant at which something happens by itself.
+    /// The next time at which something happens without an event from outside.
     pub(crate) due_at: Option<Timestamp>,
     /// Whether it compensates another run.
     pub(crate) is_compensation: bool,
-    /// Whether its outcome is fixed and it only waits for its compensation.
+    /// Whether its outcome is decided and it only waits for its compensation.
     pub(crate) is_closing: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn context_at(journey: &Journey, saved: &SavedRun, step: &str) -> Opt
         let frame = saved.frames.get(&at)?;
         match &frame.data {
             FrameData::Own(context) => return Some(context.clone()),
-            // A branch writes into the context of its owner.
+            // A branch writes to the context of its owner.
             FrameData::Overlay(_) => at = frame.parent?,
         }
     }

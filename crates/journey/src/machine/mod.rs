@@ -1,23 +1,22 @@
 //! The machine: events in, the next state and effects out.
 //!
-//! A run is a set of frames, one for each scope that is being run: the root, the branches of a
-//! parallel, the subjourney of a call. Every frame stands at one state and waits there for one
-//! thing, or is ready to go on. A turn takes its events one by one and after each lets ready
-//! frames run until all of them wait.
+//! A run is a set of frames, one for each active scope: the root, the branches of a parallel, the
+//! subjourney of a call. Every frame is at one state and either waits for one thing or is ready. A
+//! turn handles its events one by one; after each it runs ready frames until all of them wait.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `run` | the loop, effects, budgets |
 //! | `start`, `event` | the first turn; events |
-//! | `dispatch` | which state type is which function, nothing else |
+//! | `dispatch` | dispatch from state types to functions only |
 //! | `state/*`, `task/*` | one file per state type and task kind |
-//! | `data`, `overlay` | contexts, and what branches write over them |
-//! | `evaluate` | what expressions see |
+//! | `data`, `overlay` | contexts, and the writes of branches on top of them |
+//! | `evaluate` | evaluation of expressions for a frame |
 //! | `finish`, `outcome` | the end of a frame; the end of the run, compensation |
 //! | `cancel` | cancels frames that lost a race |
 //! | `transition` | what a state returns: next, wait, end or error |
 //! | `saved` | what is remembered between turns |
-//! | `inspect` | what people see |
+//! | `inspect` | the view of a run |
 
 mod cancel;
 mod data;

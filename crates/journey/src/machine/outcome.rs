@@ -1,4 +1,4 @@
-//! The end of a run: its outcome, what people still see of it, and its compensation.
+//! The end of a run: its outcome, its summary and its compensation.
 
 use meantime_core::{
     ChildSpec, Effect, EffectKey, Failure, Fault, Json, Outcome, ParentClose, Status,
@@ -13,17 +13,17 @@ use super::transition::ScopeEnd;
 use crate::definition::{Binding, CompensationMode, Phase};
 use crate::json;
 
-/// How a cancelled run shows on its own surface.
+/// Code and reason of a cancelled run on its own API.
 pub(crate) const CANCELLED_OUTCOME: (&str, &str) = ("JOURNEY_CANCELLED", "Cancelled by user");
 
 /// The code of the incident of a compensation that takes too long.
 const COMPENSATION_OVERDUE: &str = "COMPENSATION_OVERDUE";
 
-/// The place of the timer that bounds a compensation.
+/// The element name of the timer that limits a compensation.
 const COMPENSATION_TIMER_ELEMENT: &str = "compensation";
 
 impl Run<'_> {
-    /// The root scope is over.
+    /// The root scope has ended.
     pub(super) fn end_run(&mut self, end: ScopeEnd) -> Result<(), Fault> {
         let context = self.final_context()?;
         let context_json = json::document(&context)?;
@@ -40,7 +40,8 @@ impl Run<'_> {
         self.fix_outcome(outcome)
     }
 
-    /// The outcome is fixed. Compensation follows if it is wanted; a synchronous one comes first.
+    /// Decides the outcome and starts the compensation if there is one; a synchronous compensation
+    /// runs before the outcome is published.
     pub(super) fn fix_outcome(&mut self, outcome: Outcome) -> Result<(), Fault> {
         self.summarise(&outcome)?;
         let mode = self.required_compensation(&outcome)?;
@@ -60,7 +61,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The synchronous compensation has ended, however it did: the outcome stands.
+    /// The synchronous compensation has ended. Its result does not change the outcome.
     pub(super) fn compensation_done(&mut self, key: EffectKey) -> bool {
         let ours = self.saved.pending_outcome.as_ref().is_some_and(|it| it.compensation == key);
         if ours && let Some(pending_outcome) = self.saved.pending_outcome.take() {
@@ -92,7 +93,7 @@ impl Run<'_> {
                 (Binding::Output, json::parse(output)?),
                 (Binding::Outcome, self.outcome_binding(outcome)),
             ];
-            // A predicate that fails asks for nothing: the run has succeeded.
+            // A failing predicate counts as false: the run has succeeded and needs no compensation.
             if self.holds(ROOT_FRAME, predicate, extra)?.unwrap_or(false) {
                 return Ok(Some(compensation.mode));
             }
@@ -100,8 +101,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Starts the compensation: another instance of this very version, with a budget of its own
-    /// (D8).
+    /// Starts the compensation: another instance of the same version, with its own time limit (D8).
     fn compensate(&mut self, outcome: &Outcome) -> Result<EffectKey, Fault> {
         let (Outcome::Completed { context, .. }
         | Outcome::Failed { context, .. }
@@ -142,7 +142,7 @@ impl Run<'_> {
         ])
     }
 
-    /// What the journey's own surface shows when the state is gone.
+    /// Writes the summary that the journey's own API shows after the state was removed.
     fn summarise(&mut self, outcome: &Outcome) -> Result<(), Fault> {
         let compensates = match &self.saved.role {
             RunRole::Compensation(outcome) => {
@@ -164,8 +164,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The error of a journey in its own envelope (`spec.errors.envelope`). APIs put theirs around
-    /// the answer. A mapper that fails leaves the usual error, and the history says why.
+    /// The error of a journey in its custom envelope (`spec.errors.envelope`). APIs apply theirs to
+    /// the answer. If the mapper fails, the usual error is kept and the history says why.
     fn error_in_envelope(&mut self, outcome: &Outcome) -> Result<Option<Json>, Fault> {
         let journey = self.journey;
         let Some(mapper) = journey.envelope.as_ref().filter(|_| journey.is_durable()) else {
@@ -184,7 +184,7 @@ impl Run<'_> {
         }
     }
 
-    /// The first of `spec.outcomes` that fits; it never changes what happens.
+    /// The first matching rule of `spec.outcomes`; it is only a name and has no other effect.
     fn classify(&mut self, outcome: &Outcome) -> Result<Option<String>, Fault> {
         let (phase, output, error) = match outcome {
             Outcome::Completed { output, .. } => {
@@ -202,7 +202,7 @@ impl Run<'_> {
             let mut extra =
                 vec![(Binding::Output, output.clone()), (Binding::Error, error.clone())];
             if phase == Phase::Failed {
-                // The DSL reads the error of the run as `context.error`, too.
+                // Expressions may also read the error of the run as `context.error`.
                 let context = self.context(ROOT_FRAME)?;
                 let seen = json::put(&context, &["error".to_owned()], error.clone());
                 extra.push((Binding::Context, seen));
@@ -214,7 +214,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Arms the timer after which a running compensation is an incident (JR5).
+    /// Arms the timer after which a compensation that still runs becomes an incident (JR5).
     pub(super) fn arm_compensation_timer(&mut self) {
         let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
         let element = COMPENSATION_TIMER_ELEMENT.to_owned();

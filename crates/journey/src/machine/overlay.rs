@@ -1,7 +1,7 @@
-//! What a branch has written: paths with values, over a context that others share (JP1, JR1).
+//! The writes of a branch: paths with values, on top of a shared context (JP1, JR1).
 //!
-//! A branch reads its own writes first. The deepest written path wins; a removed key is remembered
-//! as removed. The difference between two objects is recursive; lists and scalars are whole.
+//! A branch sees its own writes first. The deepest written path wins; removed keys are recorded as
+//! removed. The difference of two objects is recursive; lists and scalars are compared as a whole.
 
 use meantime_core::{Fault, Json};
 use meantime_value::Value;
@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 
 use crate::json;
 
-/// Writes below some place, in the order of the first write to each name.
+/// The writes below one path, in the order of the first write to each name.
 #[derive(Debug, Clone, PartialEq, Default, Encode, Decode)]
 pub(super) struct Overlay {
     #[n(0)]
@@ -34,7 +34,7 @@ enum OverlayChange {
     Below(#[n(0)] Overlay),
 }
 
-/// One write: a path and what is there now; nothing is a removal.
+/// One write: a path and its new value; none is a removal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ContextChange {
     pub(super) path: Vec<String>,
@@ -50,7 +50,7 @@ impl ContextChange {
         Self { path, value: None }
     }
 
-    /// The value with the change made.
+    /// The value after the change.
     pub(super) fn apply(&self, to: &Value) -> Value {
         match &self.value {
             Some(value) => json::put(to, &self.path, value.clone()),
@@ -60,7 +60,7 @@ impl ContextChange {
 }
 
 impl Overlay {
-    /// Remembers a change.
+    /// Records a change.
     pub(super) fn record_change(&mut self, change: &ContextChange) -> Result<(), Fault> {
         self.record_change_at(&change.path, change.value.as_ref())
     }
@@ -103,7 +103,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// What the branch sees of a shared value.
+    /// A shared value as the branch sees it.
     pub(super) fn apply_to(&self, shared: &Value) -> Result<Value, Fault> {
         self.entries.iter().try_fold(shared.clone(), |value, entries| {
             let path = std::slice::from_ref(&entries.name);
@@ -119,7 +119,7 @@ impl Overlay {
     }
 }
 
-/// The changes that make one object into another.
+/// The changes that turn one object into another.
 pub(super) fn difference(old: &Value, new: &Value) -> Vec<ContextChange> {
     let mut changes = Vec::new();
     collect_changes(&mut Vec::new(), old, new, &mut changes);

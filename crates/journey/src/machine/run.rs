@@ -1,4 +1,4 @@
-//! One turn: the loop over frames that are ready, effects, budgets.
+//! One turn: the loop over ready frames, effects, budgets.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -12,27 +12,27 @@ use crate::definition::{Journey, Scope, State, StateBody};
 use crate::json;
 use crate::settings::Settings;
 
-/// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
+/// Longer paths are cut: a loop may run thousands of times in one turn.
 const MAX_PATH_STATES: usize = 200;
 
-/// Effects that are kept free for what follows from one state. With fewer left, the turn yields.
+/// Effects reserved for one state. The turn yields when fewer are left.
 const RESERVED_EFFECTS: usize = 16;
 
-/// A turn under way.
+/// A turn in progress.
 pub(crate) struct Run<'a> {
     pub(super) journey: &'a Journey,
     pub(super) settings: &'a Settings,
     pub(super) cx: &'a Cx<'a>,
     pub(super) saved: SavedRun,
-    /// Contexts of frames that have their own, as they were read or written in this turn.
+    /// Contexts of frames that own one, as read or written in this turn.
     pub(super) contexts: BTreeMap<FrameId, Value>,
-    /// What expressions see as `platform`, once one was evaluated.
+    /// The value of `platform`, computed by the first expression.
     pub(super) platform: OnceCell<Value>,
     pub(super) effects: Vec<Effect>,
     /// States that were entered in this turn.
     path: Vec<String>,
     pub(super) ops: u64,
-    /// Closing or ended, once that is so.
+    /// The status, once the run is closing or has ended.
     pub(super) status: Option<Status>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Run<'a> {
         Self { journey, settings, cx, saved, contexts, platform, effects, path, ops, status }
     }
 
-    /// Lets ready frames run until all wait, the run is over, or the slice is used up.
+    /// Runs ready frames until all wait, the run has ended, or the slice is used up.
     pub(super) fn run_ready_frames(&mut self) -> Result<(), Fault> {
         while let Some(id) = self.first_ready() {
             if self.is_slice_used_up() {
@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
         Ok(Turn { state, effects: self.effects, status, verdicts, ops: self.ops.max(1) })
     }
 
-    /// Whether the outcome is fixed.
+    /// Whether the outcome is decided.
     pub(super) fn is_over(&self) -> bool {
         self.status.is_some() || self.saved.pending_outcome.is_some()
     }
@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
         self.apply_transition(id, flow)
     }
 
-    /// The history shows every state that was entered: one line for a turn, as processes have it.
+    /// Records all entered states as one entry of history per turn, as for processes.
     fn record_path(&mut self) {
         if self.path.is_empty() {
             return;
@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
         state.ok_or_else(|| state_mismatch(&format!("the definition has no state `{name}` there")))
     }
 
-    /// Where a frame is, for people: parallel, branch and call states from the outside in.
+    /// The element path of a frame: parallel, branch and call states from the outside in.
     pub(super) fn element_path(&self, id: FrameId) -> String {
         element_path(&self.saved, id)
     }
@@ -241,7 +241,7 @@ pub(super) fn root_state(saved: &SavedRun) -> &str {
     saved.frames.get(&ROOT_FRAME).map_or("", |frame| &frame.state)
 }
 
-/// The saved state and the definition do not fit together.
+/// The saved state does not fit the definition.
 pub(super) fn state_mismatch(message: &str) -> Fault {
     Fault::new("corrupt_state", message.to_owned())
 }

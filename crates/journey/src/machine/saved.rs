@@ -1,7 +1,7 @@
 //! The saved state of a run. Format 1.
 //!
-//! Positions are ids of states in their scopes, never places in compiled code. Field numbers are a
-//! storage format: never reuse one.
+//! Positions are ids of states in their scopes, never positions in compiled code. Field numbers are
+//! a storage format: never reuse one.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,16 @@ pub(super) const ROOT_FRAME: FrameId = 0;
 /// The whole run.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(crate) struct SavedRun {
-    /// What this run is.
+    /// How the run was started.
     #[n(0)]
     pub(super) role: RunRole,
-    /// One per scope that is being run: the root, branches, calls.
+    /// One per active scope: the root, branches, calls.
     #[n(1)]
     pub(super) frames: BTreeMap<FrameId, Frame>,
     /// The next frame's number.
     #[n(2)]
     pub(super) next_frame: FrameId,
-    /// States entered so far: names every visit (JT1).
+    /// The number of states entered so far; identifies every visit (JT1).
     #[n(3)]
     pub(super) activations: u64,
     /// Attributes, each written once.
@@ -42,22 +42,22 @@ pub(crate) struct SavedRun {
     /// The outcome and the compensation it waits for.
     #[n(6)]
     pub(super) pending_outcome: Option<PendingOutcome>,
-    /// The instant of the last turn.
+    /// The time of the last turn.
     #[n(7)]
     pub(super) updated_at: Timestamp,
     /// The trace context of the request that started it.
     #[n(8)]
     pub(super) traceparent: Option<String>,
-    /// The timer that bounds a compensation.
+    /// The timer that limits a compensation.
     #[n(9)]
     pub(super) cap: Option<EffectKey>,
-    /// The incident that told of a compensation that takes too long.
+    /// The incident of a compensation that takes too long.
     #[n(10)]
     pub(super) overdue: Option<EffectKey>,
-    // 11 was the request of the whole run; each frame has its own now.
+    // 11 was the request of the whole run; now each frame has its own.
 }
 
-/// What a run is.
+/// How a run was started.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) enum RunRole {
     /// Started by a caller.
@@ -66,7 +66,7 @@ pub(super) enum RunRole {
     /// Started by a schedule, so no client can submit to it (S9).
     #[n(1)]
     Scheduled,
-    /// It compensates another run, whose outcome it sees.
+    /// It compensates another run, whose outcome it contains.
     #[n(2)]
     Compensation(#[n(0)] Json),
     /// A guard: decides whether a caller may read another run.
@@ -74,7 +74,7 @@ pub(super) enum RunRole {
     Guard(#[n(0)] String),
 }
 
-/// The outcome is fixed and waits for a child.
+/// The outcome is decided and waits for the compensation.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) struct PendingOutcome {
     #[n(0)]
@@ -83,13 +83,13 @@ pub(super) struct PendingOutcome {
     pub(super) compensation: EffectKey,
 }
 
-/// One scope that is being run.
+/// One active scope.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) struct Frame {
-    /// The frame whose state holds or calls it.
+    /// The frame whose state contains or calls it.
     #[n(0)]
     pub(super) parent: Option<FrameId>,
-    /// Which scope.
+    /// Its scope.
     #[n(1)]
     pub(super) scope: ScopeName,
     /// The state it is at.
@@ -98,26 +98,26 @@ pub(super) struct Frame {
     /// The number of this visit.
     #[n(3)]
     pub(super) activation: u64,
-    /// Since when.
+    /// The time at which it was entered.
     #[n(4)]
     pub(super) since: Timestamp,
     /// What it waits for there.
     #[n(5)]
     pub(super) wait_state: WaitState,
-    /// What it reads and writes.
+    /// Where its context is.
     #[n(6)]
     pub(super) data: FrameData,
-    /// The id of the inbound request that moved this frame: a handle on what the server keeps in
-    /// memory while the request lasts, never a credential. Branches have one each, so that what one
-    /// caller submits is never done with the credentials of another.
+    /// The id of the inbound request that moved this frame. The server keeps the request in memory
+    /// while it lasts; this is only its id, never a credential. Each branch has its own, so that a
+    /// submission is never processed with the credentials of another caller.
     #[n(7)]
     pub(super) request: Option<String>,
 }
 
-/// Which scope a frame runs.
+/// The scope of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(super) enum ScopeName {
-    /// The run's own: the journey, its compensation, or a guard.
+    /// The root scope: of the journey, of its compensation, or of a guard.
     #[n(0)]
     Root,
     /// A branch of the parallel that the parent is at.
@@ -131,7 +131,7 @@ pub(super) enum ScopeName {
 /// What a frame waits for.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) enum WaitState {
-    /// Nothing: its state is to be entered.
+    /// Nothing: its state is to be entered next.
     #[n(0)]
     Ready,
     /// The end of a task.
@@ -165,7 +165,7 @@ pub(super) enum WaitState {
     Incident(#[n(0)] EffectKey),
 }
 
-/// How a branch stands.
+/// The state of a branch.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) struct BranchState {
     #[n(0)]
@@ -179,27 +179,27 @@ pub(super) struct BranchState {
 /// How a branch ended.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) struct BranchResult {
-    /// The error of one that failed.
+    /// The error, if it failed.
     #[n(0)]
     pub(super) error: Option<(Failure, Termination)>,
-    /// Its final context, if the join wants to see it.
+    /// Its final context, if the join uses it.
     #[n(1)]
     pub(super) context: Option<Json>,
 }
 
-/// Where the data of a frame is.
+/// The data of a frame.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) enum FrameData {
-    /// A context of its own.
+    /// Its own context.
     #[n(0)]
     Own(#[n(0)] Json),
-    /// The context of the frame above, with what it wrote itself.
+    /// The context of the parent frame, with its own writes on top.
     #[n(1)]
     Overlay(#[n(0)] Overlay),
 }
 
 impl SavedRun {
-    /// Reads what an earlier turn saved.
+    /// Loads a saved state.
     pub(crate) fn read(state: &State) -> Result<Self, Fault> {
         if state.format != STATE_FORMAT {
             let text = format!("state format {} is not known to this release", state.format);
@@ -207,8 +207,8 @@ impl SavedRun {
         }
         let saved: Self = minicbor::decode(&state.bytes)
             .map_err(|error| Fault::new("corrupt_state", error.to_string()))?;
-        // Frames are numbered in the order in which they are made, each below one that is there.
-        // A damaged state that says otherwise could send whoever walks up into a circle.
+        // Every frame has a larger number than its parent. A damaged state that breaks this could
+        // contain a cycle, on which a walk to the root would never end.
         let is_out_of_order = |(id, frame): (&FrameId, &Frame)| {
             *id >= saved.next_frame || frame.parent.is_some_and(|parent| parent >= *id)
         };
@@ -218,7 +218,7 @@ impl SavedRun {
         Ok(saved)
     }
 
-    /// The bytes to keep.
+    /// Encodes the state.
     pub(crate) fn write(&self) -> Result<State, Fault> {
         let bytes = minicbor::to_vec(self)
             .map_err(|error| Fault::new("corrupt_state", error.to_string()))?;
@@ -256,8 +256,8 @@ mod tests {
         }
     }
 
-    /// I10: found by the fuzzer. A frame below itself made whoever asked where it stands collect
-    /// names until the memory was full.
+    /// I10: found by the fuzzer. A frame that was its own ancestor made the computation of its path
+    /// run until the memory was full.
     #[test]
     fn i10_a_state_whose_frames_run_in_a_circle_is_refused() {
         let read = |saved: SavedRun| SavedRun::read(&saved.write().expect("it can be written"));

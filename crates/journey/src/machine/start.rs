@@ -1,4 +1,4 @@
-//! The first turn: what a run begins with, by who started it.
+//! The first turn: the initial state of a run, by the kind of its start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::definition::{Journey, Mismatch, Scope};
 use crate::json;
 use crate::settings::Settings;
 
-/// Where the compensation of a run begins.
+/// The element at which a compensation starts.
 pub(super) const COMPENSATION_ELEMENT: &str = "@compensation";
 
-/// Where a guard begins; its name follows.
+/// The element at which a guard starts, followed by its name.
 pub(crate) const GUARD_ELEMENT_PREFIX: &str = "@guard/";
 
 impl<'a> Run<'a> {
-    /// Begins a run. A start that is not acceptable is refused, and nothing is written.
+    /// Starts a run. An invalid start is rejected and nothing is written.
     pub(crate) fn start(
         journey: &'a Journey,
         settings: &'a Settings,
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         run.finish(vec![Verdict::taken()])
     }
 
-    /// Tags and attributes, from the definition, the payload and the request.
+    /// Sets tags and attributes from the definition, the payload and the request.
     fn set_labels(&mut self, start: &Start, context: &Value) -> Result<Result<(), String>, Fault> {
         let request_bindings =
             start.bound.as_ref().map(json::parse).transpose()?.unwrap_or_default();
@@ -170,7 +170,7 @@ fn role_of(start: &Start) -> Result<RunRole, Fault> {
     })
 }
 
-/// The context a run begins with.
+/// The initial context of a run.
 fn initial_context(
     journey: &Journey,
     start: &Start,
@@ -203,7 +203,7 @@ fn initial_context(
     Ok(Ok(value))
 }
 
-/// A required configuration value that this engine has not: nothing runs without it.
+/// A required configuration value that this engine does not have; without it no run starts.
 fn missing_config<'j>(journey: &'j Journey, settings: &Settings) -> Option<&'j str> {
     let missing = |(name, key): &(&String, &crate::definition::ConfigKey)| {
         key.required && !settings.config.contains_key(*name)
@@ -211,7 +211,7 @@ fn missing_config<'j>(journey: &'j Journey, settings: &Settings) -> Option<&'j s
     journey.config.iter().find(missing).map(|(name, _)| name.as_str())
 }
 
-/// What a tag or an attribute says: a text that is not empty, or a number or truth value as text.
+/// The value of a tag or attribute: a text that is not empty, or a number or boolean as text.
 fn label_text(context: &Value, path: &str) -> Result<Option<String>, String> {
     let names: Vec<String> = path.split('.').map(str::to_owned).collect();
     let Some(value) = json::get(context, &names) else { return Ok(None) };

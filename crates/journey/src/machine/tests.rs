@@ -1,4 +1,4 @@
-//! Overlays: what a branch sees, and what others see of it.
+//! Overlays: what a branch reads, and what others read of its changes.
 
 use meantime_value::Value;
 
@@ -63,7 +63,7 @@ fn jr1_the_difference_is_recursive_over_objects_and_whole_elsewhere() {
     assert_eq!(made, value_of_same_keys(&made, &new));
 }
 
-/// Objects are compared with their order: the difference keeps the old one.
+/// Objects are compared with the order of their keys: the difference keeps the old order.
 fn value_of_same_keys(made: &Value, new: &Value) -> Value {
     assert_eq!(difference(made, new), Vec::new());
     made.clone()

@@ -13,9 +13,9 @@ pub(super) enum Transition {
     Next(String),
     /// The frame waits where it is.
     Wait(WaitState),
-    /// The frame's scope is over.
+    /// The frame's scope has ended.
     End(ScopeEnd),
-    /// The state cannot do what it says: its scope ends with an error of the engine.
+    /// The state cannot be executed: its scope ends with an error of the engine.
     Error(StateError),
 }
 
@@ -33,18 +33,18 @@ impl Transition {
     }
 }
 
-/// Why a state cannot do what it says; ends its scope with an error of the engine.
+/// Why a state cannot be executed; ends its scope with an error of the engine.
 #[derive(Debug, Clone)]
 pub(super) struct StateError {
     code: &'static str,
     message: String,
     /// The rule that was broken at run time.
     rule: Option<Code>,
-    /// Where in the source, if that is more exact than the state.
+    /// The position in the source, if it is more exact than that of the state.
     at: Option<Position>,
 }
 
-/// The code of everything that the definition should have avoided.
+/// The code of run-time errors that a correct definition avoids.
 const INTERNAL_ERROR: &str = "urn:meantime:error:internal";
 
 impl StateError {
@@ -52,13 +52,13 @@ impl StateError {
         Self { code: INTERNAL_ERROR, message: message.into(), rule: None, at: None }
     }
 
-    /// The same, with the place that an expression failed at.
+    /// The same, with the position at which an expression failed.
     pub(super) fn at(mut self, position: Option<Position>) -> Self {
         self.at = position.or(self.at);
         self
     }
 
-    /// The failure of a run: what happened, in which state, and where that is in the source.
+    /// The failure of a run: the message, the state, and its position in the source.
     pub(super) fn into_failure(self, state: &str, written: Position) -> Failure {
         let Position { line, column } = self.at.unwrap_or(written);
         let message = format!("{} (state `{state}`, line {line}, column {column})", self.message);
@@ -71,7 +71,7 @@ impl StateError {
         failure
     }
 
-    /// What happened, for people.
+    /// The message.
     pub(super) fn message(&self) -> &str {
         &self.message
     }

@@ -79,7 +79,7 @@ impl Reader<'_> {
         sources
     }
 
-    /// Where a value comes from: `{path: x}` with the field of its kind, or the text alone.
+    /// The source of a value: `{path: x}` with the field of its kind, or the text alone.
     fn source(&mut self, node: &Node, what: &str, field: &'static str) -> Option<String> {
         if node.entries().is_none() {
             return self.text(node, what, Code::Shape);
@@ -90,7 +90,7 @@ impl Reader<'_> {
         source
     }
 
-    /// A mapping of names to where their values come from.
+    /// A mapping of names to sources of values.
     fn sources(
         &mut self,
         node: &Node,
@@ -105,7 +105,7 @@ impl Reader<'_> {
         self.map_of(node, what, |reader, value, name| reader.text(value, name, Code::Shape))
     }
 
-    /// A mapping whose values are read one by one; those that cannot be read are left out.
+    /// A mapping whose values are read one by one; invalid ones are left out.
     fn map_of(
         &mut self,
         node: &Node,
@@ -200,7 +200,7 @@ impl Reader<'_> {
             self.one_of(node, "spec.bindings.http.route.method", code, &[("POST", ())]);
         }
         fields.finish(&mut self.report);
-        // Without a path it answers where every API does.
+        // Without a path it is served at the default route of APIs.
         let (path, span) = path?;
         Some(Route { path, span })
     }
@@ -264,7 +264,7 @@ impl Reader<'_> {
         Some(responses)
     }
 
-    /// Statuses for what no rule names: a number, and for a failure also that of its problem.
+    /// Default statuses: a number; for a failure also the status of its problem.
     fn default_statuses(&mut self, node: &Node, what: &str, responses: &mut ApiResponses) {
         let Some(mut fields) = self.open(node, what, Code::ApiResponses) else { return };
         if let Some(node) = fields.get("SUCCEEDED") {
@@ -326,7 +326,7 @@ impl Reader<'_> {
     }
 }
 
-/// Parts of paths below the base that the engine serves itself.
+/// Path segments below the base that the engine uses itself.
 const RESERVED_ROUTES: [&str; 29] = [
     "definitions",
     "instances",
@@ -359,7 +359,7 @@ const RESERVED_ROUTES: [&str; 29] = [
     "openapi.json",
 ];
 
-/// Why nothing can be served at a route.
+/// Why a route cannot be served.
 fn route_problem(path: &str) -> Option<&'static str> {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);

@@ -59,7 +59,8 @@ impl Reader<'_> {
         (schema, response)
     }
 
-    /// A schema of what is shown at the top level of an answer, which has names of its own.
+    /// A schema of properties at the top level of an answer; names that the answer reserves are
+    /// rejected.
     pub(super) fn projected_schema(&mut self, node: &Node, what: &str, taken: &[&str], code: Code) {
         let Some(schema) = self.schema(node, &format!("{what}.schema")) else { return };
         for name in schema.properties().filter(|name| taken.contains(name)) {
@@ -83,7 +84,7 @@ impl Reader<'_> {
         enabled.unwrap_or(true)
     }
 
-    /// Rule 56. Gives the mapper of a custom envelope.
+    /// Rule 56. Returns the mapper of a custom envelope.
     pub(super) fn errors(&mut self, fields: &mut MappingReader<'_>) -> Option<Expression> {
         let code = Code::Errors;
         let node = fields.get("errors")?;
@@ -153,7 +154,7 @@ impl Reader<'_> {
         rules
     }
 
-    /// Rule 60, as far as it is shape: the read guard, and whether the definition is public.
+    /// Rule 60, shape only: the read guard, and whether the definition is public.
     pub(super) fn access(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -213,7 +214,7 @@ impl Reader<'_> {
         fields.finish(&mut self.report);
     }
 
-    /// Whether the deployment has a fitting value.
+    /// Checks that the deployment has a value of the right type.
     fn check_config_value(&mut self, name: &str, key: &ConfigKey, span: Span) {
         let problem = match self.settings.config.get(name) {
             Some(value) if key.kind.accepts(value) => return,
@@ -224,7 +225,7 @@ impl Reader<'_> {
         self.report_missing_config(span, problem, "configure it before deploying");
     }
 
-    /// A secret that a call needs.
+    /// Checks a secret that a call needs.
     pub(super) fn require_secret(&mut self, node: &Node, reference: &str) {
         if !self.settings.secrets.contains(reference) {
             let problem = format!("no secret is configured for `{reference}`");
@@ -236,7 +237,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A profile that a check of credentials needs.
+    /// Checks a profile that a credential check needs.
     pub(super) fn require_profile(&mut self, span: Span, kind: AuthKind, profile: &str) {
         let (known, what) = match kind {
             AuthKind::ApiKey => (&self.settings.key_profiles, "keys"),
@@ -249,7 +250,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the deployment lacks is an error where it is deployed, and a warning elsewhere.
+    /// A missing value is an error if the definition is being deployed here, otherwise a warning.
     fn report_missing_config(&mut self, span: Span, problem: String, help: &str) {
         if self.settings.deploys {
             self.report.error(Code::Config, span, problem).help(help);
@@ -258,7 +259,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A place that uses a configuration value.
+    /// Records the use of a configuration value.
     pub(super) fn use_config(&mut self, key: &str, span: Span) {
         if !self.config.contains_key(key) {
             let message = format!("`platform.config.{key}` is not declared");
@@ -301,7 +302,7 @@ impl Reader<'_> {
         fields.finish(&mut self.report);
     }
 
-    /// Which cookies go back to the client: names, and patterns that compile.
+    /// Which cookies are returned to the client: names, and patterns that compile.
     fn returned_cookies(&mut self, node: &Node) {
         let code = Code::Cookies;
         let what = "spec.cookies.returnToClient.include";
@@ -320,7 +321,7 @@ impl Reader<'_> {
         fields.finish(&mut self.report);
     }
 
-    /// Rule 59, by shape; this engine keeps no cookies.
+    /// Rule 59, shape only; this engine keeps no cookies.
     pub(super) fn cookies(&mut self, node: &Node) {
         let code = Code::Cookies;
         let Some(mut fields) = self.open(node, "spec.cookies", code) else { return };

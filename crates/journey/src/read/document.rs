@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::settings::{MetadataLimits, Settings};
 use crate::yaml::{Node, Span};
 
-/// What a document is.
+/// The content of a document.
 #[derive(Debug)]
 pub(crate) enum Document {
     Journey(Box<Journey>),
@@ -28,7 +28,7 @@ pub(super) struct Header {
     pub(super) tags: Vec<String>,
 }
 
-/// Reads one document; nothing when too much is missing to speak of a definition.
+/// Reads one document; none if too much is missing for a definition.
 pub(crate) fn document(
     root: &Node,
     files: &[SourceFile],

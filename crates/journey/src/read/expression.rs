@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::definition::{Binding, Expression};
 use crate::yaml::{Content, Node};
 
-/// Languages that the notation knows by name and this engine does not run.
+/// Languages that the notation names and this engine does not support.
 const OTHER_LANGUAGES: [&str; 3] = ["jsonata", "jolt", "jq"];
 
 impl Reader<'_> {
@@ -24,7 +24,7 @@ impl Reader<'_> {
         mapper
     }
 
-    /// `mapper` or `mapperRef` among other keys; one of them must be there.
+    /// `mapper` or `mapperRef` among other keys; one is required.
     pub(super) fn mapper(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -94,7 +94,7 @@ impl Reader<'_> {
         }
         let text = match &expr.content {
             Content::Text(text) => text.clone(),
-            // `expr: 1` and `expr: true` are scripts too.
+            // `expr: 1` and `expr: true` are valid scripts.
             Content::Number(_) | Content::Bool(_) => crate::yaml::Text {
                 value: expr.to_json().to_string(),
                 location: crate::yaml::SourceLocation {

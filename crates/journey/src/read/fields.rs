@@ -8,7 +8,7 @@ use crate::yaml::{Content, Entry, Node, Span};
 
 /// A mapping that is being read.
 pub(super) struct MappingReader<'n> {
-    /// What it is, in the words of the source: `timer`, `spec.execution`.
+    /// Its name in the source: `timer`, `spec.execution`.
     what: String,
     pub(super) span: Span,
     entries: &'n [Entry],
@@ -16,7 +16,7 @@ pub(super) struct MappingReader<'n> {
 }
 
 impl<'n> MappingReader<'n> {
-    /// Opens a mapping; says so when it is something else.
+    /// Opens a mapping; reports anything else.
     pub(super) fn open(
         report: &mut Report,
         node: &'n Node,
@@ -31,12 +31,12 @@ impl<'n> MappingReader<'n> {
         Some(Self { what, span: node.span, entries, known })
     }
 
-    /// The value of a key, if it is there and not empty.
+    /// The value of a key, if it exists and is not null.
     pub(super) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
         self.entry(key).map(|entry| &entry.value).filter(|node| !node.is_null())
     }
 
-    /// A key with its value, also when nothing is written there.
+    /// A key with its value, even if that is null.
     pub(super) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
         self.known.insert(key);
         self.entries.iter().find(|entry| entry.key == key)
@@ -47,7 +47,7 @@ impl<'n> MappingReader<'n> {
         if self.what.is_empty() { key.to_owned() } else { format!("{}.{key}", self.what) }
     }
 
-    /// Everything that was asked for is known; the rest is not (rule 3).
+    /// Reports all keys that were not asked for as unknown (rule 3).
     pub(super) fn finish(self, report: &mut Report) {
         for entry in self.entries {
             if self.known.contains(entry.key.as_str()) {

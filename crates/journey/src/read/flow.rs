@@ -82,7 +82,7 @@ impl Reader<'_> {
         Some((mapper?, destination?))
     }
 
-    /// Where a value goes: `target {kind, path}` and `resultVar`.
+    /// The destination of a value: `target {kind, path}` and `resultVar`.
     pub(super) fn destination(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Some((StateBody::Succeed(Succeed { output_var }), None))
     }
 
-    /// A text that is not empty and may have placeholders.
+    /// A text that is not empty and may contain placeholders.
     fn required_template(
         &mut self,
         fields: &mut MappingReader<'_>,

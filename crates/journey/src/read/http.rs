@@ -7,14 +7,14 @@ use crate::definition::{Binding, BodyPart, Destination, Expression, HttpBody, Ht
 use crate::openapi::Operation;
 use crate::yaml::{Content, Node, Span};
 
-/// How long a call may take when nothing is said.
+/// The default timeout of a call.
 const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 
-/// Where a call goes.
+/// Method and URL of a call.
 struct RequestLine {
     method: String,
     url: Template,
-    /// The operation it was found by.
+    /// The operation that gave them, if any.
     operation: Option<Operation>,
 }
 
@@ -97,7 +97,7 @@ impl Reader<'_> {
                 let method = self.one_of(method, &fields.name("method"), code, &HTTP_METHODS);
                 let what = fields.name("url");
                 let template = self.template(url, &what, code)?;
-                // What begins with a placeholder is checked when it is filled in (D16).
+                // A URL that begins with a placeholder is checked when it is filled in (D16).
                 let begins = url.text().unwrap_or_default();
                 if !begins.starts_with("${") && !is_absolute(begins) {
                     self.report
@@ -168,7 +168,7 @@ impl Reader<'_> {
         Some(HttpParams { path: path?, query: query?, headers: headers?, body })
     }
 
-    /// A mapping of names to texts; numbers and booleans are texts as they are written.
+    /// A mapping of names to texts; numbers and booleans are read as text.
     pub(super) fn templates(
         &mut self,
         node: &Node,
@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `resultVar` and `errorMapping`, which a notification has not.
+    /// `resultVar` and `errorMapping`, which a notification does not have.
     #[expect(clippy::type_complexity, reason = "two parts, each possibly wrong, possibly absent")]
     fn result_mapping(
         &mut self,
@@ -284,7 +284,7 @@ impl Reader<'_> {
         read
     }
 
-    /// Every parameter that the operation requires has a value.
+    /// Checks that every required parameter of the operation has a value.
     fn check_params(&mut self, line: &RequestLine, params: &HttpParams<'_>, span: Span) {
         let Some(operation) = &line.operation else { return };
         for required in &operation.required {
@@ -307,7 +307,7 @@ fn accept_header(media_type: &str) -> (String, Template) {
     ("Accept".to_owned(), Template::literal_text(media_type))
 }
 
-/// Later ones win, by name whatever its case.
+/// A later entry replaces an earlier one of the same name in any case.
 fn merge(all: &mut Vec<(String, Template)>, more: Vec<(String, Template)>) {
     for (name, value) in more {
         all.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
@@ -315,7 +315,7 @@ fn merge(all: &mut Vec<(String, Template)>, more: Vec<(String, Template)>) {
     }
 }
 
-/// Whether a URL names a scheme and a host.
+/// Whether a URL has a scheme and a host.
 pub(crate) fn is_absolute(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']))

@@ -1,7 +1,7 @@
-//! From the tree of a document to a definition, with every problem at its position.
+//! Reads the tree of a document to a definition, with every problem at its position.
 //!
-//! One file per part of the language. A part that cannot be read is left out, and reading goes on:
-//! whoever deploys sees all problems at once. Rules that need the whole definition are in `check`.
+//! One file per part of the language. An invalid part is left out and reading continues, so that
+//! all problems are reported at once. Rules that need the whole definition are in `check`.
 
 mod bindings;
 mod blocks;

@@ -1,4 +1,4 @@
-//! States that hold or call other scopes: parallel and subjourney.
+//! States that contain or call other scopes: parallel and subjourney.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::definition::{ClientAuth, ResiliencePolicy, RetryOn};
 use crate::yaml::Node;
 
-/// Milliseconds between attempts when nothing is said.
+/// The default delay between attempts, in milliseconds.
 const DEFAULT_BASE_DELAY_MS: u64 = 1_000;
 
 impl Reader<'_> {
@@ -187,7 +187,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Task, then defaults, then the default policy. The outer option is an error.
+    /// The policy of the task, else of the defaults, else the default policy. The outer option is
+    /// an error.
     #[expect(clippy::option_option, reason = "none is an error, none inside is no policy")]
     pub(super) fn resilience_of(
         &mut self,

@@ -1,4 +1,4 @@
-//! What reading has at hand, and how single values are read.
+//! The state of reading one document, and the readers of single values.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) struct Reader<'a> {
     pub(super) files: &'a [SourceFile],
     pub(super) kind: Kind,
     pub(super) kind_span: Span,
-    /// `spec.mappers`, as they are written.
+    /// `spec.mappers`, not yet compiled.
     pub(super) mappers: BTreeMap<String, &'a Node>,
     pub(super) apis: BTreeMap<String, OpenApi>,
     pub(super) resilience: Policies<ResiliencePolicy>,
@@ -38,7 +38,7 @@ pub(super) struct Reader<'a> {
 /// Policies by id.
 pub(super) struct Policies<T> {
     pub(super) by_id: BTreeMap<String, T>,
-    /// The one that applies when nothing else is said.
+    /// The one that applies if nothing else is named.
     pub(super) default: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(super) fn required_text(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -94,7 +94,7 @@ impl Reader<'_> {
         self.text(node, &name, code)
     }
 
-    /// A text that may be there.
+    /// An optional text.
     pub(super) fn optional_text(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -106,7 +106,7 @@ impl Reader<'_> {
         self.text(node, &name, code)
     }
 
-    /// A value that must be there.
+    /// A required value.
     pub(super) fn required<'n>(
         &mut self,
         fields: &mut MappingReader<'n>,
@@ -121,7 +121,7 @@ impl Reader<'_> {
         node
     }
 
-    /// One of some words.
+    /// One of several words.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         node: &Node,
@@ -140,7 +140,7 @@ impl Reader<'_> {
         found.map(|(_, value)| *value)
     }
 
-    /// True or false.
+    /// A boolean.
     pub(super) fn boolean(&mut self, node: &Node, what: &str, code: Code) -> Option<bool> {
         if let Content::Bool(value) = node.content {
             return Some(value);
@@ -150,7 +150,7 @@ impl Reader<'_> {
         None
     }
 
-    /// A whole number, at least so large.
+    /// An integer with a minimum.
     pub(super) fn integer(
         &mut self,
         node: &Node,
@@ -170,7 +170,7 @@ impl Reader<'_> {
         None
     }
 
-    /// A name for a field of the context.
+    /// The name of a field of the context.
     pub(super) fn identifier(&mut self, node: &Node, what: &str, code: Code) -> Option<String> {
         let text = self.text(node, what, code)?;
         if is_identifier(&text) {
@@ -203,7 +203,7 @@ impl Reader<'_> {
         entries
     }
 
-    /// A list of something.
+    /// A list.
     pub(super) fn list<'n>(
         &mut self,
         node: &'n Node,
@@ -245,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `{schema}` in a block of its own.
+    /// `{schema}` as a block.
     pub(super) fn schema_block(&mut self, node: &Node, what: &str, code: Code) -> Option<Schema> {
         let mut fields = self.open(node, what, code)?;
         let schema = self.required(&mut fields, "schema", code);
@@ -260,10 +260,10 @@ impl Reader<'_> {
     }
 }
 
-/// What expressions a reader hands around.
+/// An optional expression.
 pub(super) type MaybeExpression = Option<Expression>;
 
-/// Whether a text can be the name of a field.
+/// Whether a text can be a field name.
 pub(super) fn is_identifier(text: &str) -> bool {
     let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let is_other = |c: char| c.is_ascii_alphanumeric() || c == '_';

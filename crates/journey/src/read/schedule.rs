@@ -83,7 +83,7 @@ impl Reader<'_> {
     }
 }
 
-/// Rule 22: a duration above zero, and not shorter than the engine allows (S11).
+/// Rule 22: a duration greater than zero and not shorter than the engine allows (S11).
 fn parse_interval(text: &str, least_ms: i64) -> Result<time::Span, String> {
     let span = time::Span::parse_delay(text).map_err(|error| error.to_string())?;
     if span.is_zero() {

@@ -39,13 +39,13 @@ impl Reader<'_> {
                 }
             }
         }
-        // Without a start the definition is refused; its states are checked all the same.
+        // Without a start the definition is rejected, but its states are still checked.
         let first = || entries.first().map(|it| StateRef { id: it.key.clone(), span: it.key_span });
         Some(Scope { start: start.or_else(first)?, states, broken })
     }
 
-    /// A state that cannot be read says where it goes on all the same, and a wrong target is told
-    /// together with what is wrong with the rest of it.
+    /// Checks the targets of a state that could not be read, so that a wrong target is reported
+    /// together with the state's other problems.
     fn check_targets_of_unreadable_state(&mut self, state: &Entry, states: &[Entry]) {
         let body = &state.value;
         let inner = ["wait", "webhook"].iter().filter_map(|it| body.get(it)?.get("onTimeout"));
@@ -98,13 +98,13 @@ impl Reader<'_> {
         Some(State { id, span, body, next })
     }
 
-    /// `next`, which must be there.
+    /// `next`, which is required.
     pub(super) fn next(&mut self, fields: &mut MappingReader<'_>, code: Code) -> Option<StateRef> {
         let node = self.required(fields, "next", code)?;
         self.target(node, &fields.name("next"), code)
     }
 
-    /// What every expression of a state sees.
+    /// The names that every expression of a state may use.
     pub(super) fn bindings(&self) -> Vec<Binding> {
         let mut bindings = vec![Binding::Context, Binding::Platform, Binding::Payload];
         if self.in_compensation {

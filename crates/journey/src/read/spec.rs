@@ -1,4 +1,4 @@
-//! `spec`: what other parts refer to is read first, then the states, then the rest.
+//! `spec`: blocks that others refer to are read first, then the states, then the rest.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         let (guard, public) = self.access(&mut fields);
         let http = fields.get("bindings").map(|node| self.transports(node));
         fields.finish(&mut self.report);
-        // Without a header the definition is refused; the rest is checked all the same.
+        // Without a header the definition is rejected, but the rest is still checked.
         let header = header.unwrap_or_default();
         Some(Journey {
             kind: self.kind,
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What states refer to.
+    /// Reads the blocks that states refer to.
     fn referenced_blocks(&mut self, fields: &mut MappingReader<'a>) {
         if let Some(entry) = fields.entry("resources") {
             self.report
@@ -85,8 +85,8 @@ impl<'a> Reader<'a> {
                 Binding::Outcome,
             ];
             for entry in entries {
-                // Compiled here for its problems; again where it is used, with what is bound
-                // there.
+                // Compiled here only for its problems; compiled again at each use, with the names
+                // that exist there.
                 self.expression(&entry.value, &format!("spec.mappers.{}", entry.key), &bindings);
                 self.mappers.insert(entry.key.clone(), &entry.value);
             }
@@ -132,7 +132,8 @@ impl<'a> Reader<'a> {
                     self.report
                         .error(Code::Http, node.span, message)
                         .help("deploy the OpenAPI file together with the journey");
-                    // Operations of it are not wrong by themselves.
+                    // An empty API, so that operations of the missing file are not reported as
+                    // well.
                     self.apis.insert(entry.key.clone(), OpenApi::default());
                 }
             }
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         Some(Compensation { mode: mode?, scope: scope?, also_for })
     }
 
-    /// `when.predicate`; no predicate is always.
+    /// `when.predicate`; without a predicate it always applies.
     #[expect(clippy::option_option, reason = "none is an error, none inside is always")]
     fn also_for(
         &mut self,

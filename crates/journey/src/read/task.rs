@@ -46,7 +46,7 @@ impl Reader<'_> {
         task
     }
 
-    /// A kind that is not built in is done by workers who ask for it (JR8).
+    /// A kind that is not built in is run by workers (JR8).
     fn worker_task(
         &mut self,
         fields: &mut MappingReader<'_>,
@@ -95,7 +95,7 @@ impl Reader<'_> {
         block.finish(&mut self.report);
     }
 
-    /// Rule 47, by shape; this engine has no broker.
+    /// Rule 47, shape only; this engine has no message broker.
     fn refuse_kafka(&mut self, fields: &mut MappingReader<'_>, span: Span) -> Option<Task> {
         let code = Code::Kafka;
         self.required_text(fields, "topic", code);
@@ -119,7 +119,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Rule 49, by shape; this engine reads no XML.
+    /// Rule 49, shape only; this engine does not read XML.
     fn refuse_xml(&mut self, fields: &mut MappingReader<'_>, span: Span) -> Option<Task> {
         let code = Code::XmlDecode;
         if let Some(node) = self.required(fields, "sourceVar", code) {
@@ -163,7 +163,7 @@ fn is_kind(name: &str) -> bool {
     has_name && is_number && !version.starts_with('0')
 }
 
-/// Whether the engine itself knows the kind, in some version.
+/// Whether the kind is built in, in any version.
 fn is_built_in(name: &str) -> bool {
     const BUILT_IN_KINDS: [&str; 8] = [
         "httpCall",

@@ -1,4 +1,4 @@
-//! States that wait: steps for input from outside, timers for time.
+//! States that wait: steps for a submission, timers for a time.
 
 use meantime_core::Timestamp;
 use meantime_core::time;
@@ -36,7 +36,7 @@ impl Reader<'_> {
                 inner.finish(&mut self.report);
                 step
             }
-            // `wait:` with its keys beside it.
+            // `wait:` with its keys beside it instead of inside.
             None if beside.input.is_some() => self.step_body(fields, &mut beside, kind),
             None => None,
         };
@@ -271,12 +271,12 @@ impl Reader<'_> {
     }
 }
 
-/// An instant as rule 14 wants it.
+/// An instant in the form of rule 14.
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text).map_err(|error| error.to_string())
 }
 
-/// The parts of a step, which may be in its block or in the state around it (D3).
+/// The parts of a step, which may be in its block or beside it (D3).
 #[derive(Default)]
 struct StepParts<'n> {
     channel: Option<&'n Node>,
@@ -298,7 +298,7 @@ impl<'n> StepParts<'n> {
         beside
     }
 
-    /// What stands in the block counts.
+    /// A part inside the block replaces the one beside it.
     fn prefer_block(&mut self, inner: &mut MappingReader<'n>, kind: StepKind) {
         self.input = inner.get("input").or(self.input);
         self.response = inner.get("response").or(self.response);

@@ -1,4 +1,4 @@
-//! Answers of a `kind: Api`: the output, or the error in the definition's own envelope.
+//! Answers of a `kind: Api`: the output, or the error in the definition's envelope.
 
 use meantime_core::{Definition, Fault, Json, Outcome, Termination, Timestamp};
 use meantime_value::{Object, Value};
@@ -33,7 +33,7 @@ pub struct RefusedStart<'a> {
     pub input: &'a Json,
 }
 
-/// How an error shows before the definition has its say.
+/// An error before the definition's mappers are applied.
 struct ApiError {
     code: String,
     reason: String,
@@ -75,8 +75,8 @@ pub fn api_answer(
     }
 }
 
-/// The answer to a request whose input was refused, in the definition's own envelope; nothing when
-/// it has none.
+/// The answer to a request whose input was rejected, in the definition's envelope; none if it has
+/// no envelope.
 pub fn api_refusal(
     settings: &Settings,
     definition: &Definition,
@@ -103,7 +103,8 @@ struct AnswerBindings {
     now: Timestamp,
 }
 
-/// The text of a value that an expression gave, or of a problem: neither is deeper than any other.
+/// A value as the body of an answer. It comes from an expression or a problem, so it is within the
+/// depth limit.
 fn answer_body(value: &Value) -> Json {
     json::document(value).unwrap_or_else(|fault| {
         let fields = [("code", Json::text(&fault.code)), ("detail", Json::text(&fault.message))];
@@ -124,7 +125,7 @@ impl AnswerBindings {
     }
 
     fn evaluate(&self, expression: &Expression) -> Option<Value> {
-        // The problem is bound under both names that are in use.
+        // The problem is bound under both names that definitions use.
         let payload = json::object_of([("error", self.problem.clone())]);
         let values = [
             (Binding::Context, self.context.clone()),
@@ -136,7 +137,7 @@ impl AnswerBindings {
     }
 }
 
-/// The status of the first rule that fits.
+/// The status of the first matching rule.
 fn matching_status(
     journey: &Journey,
     error: Option<&ApiError>,
@@ -178,12 +179,12 @@ fn error_of(outcome: &Outcome) -> Option<ApiError> {
     }
 }
 
-/// The canonical form of a failed outcome.
+/// The problem document of a failed outcome.
 pub(crate) fn problem_of(outcome: &Outcome) -> Option<Value> {
     error_of(outcome).as_ref().map(canonical_problem)
 }
 
-/// The canonical form of an error.
+/// The problem document of an error.
 fn canonical_problem(error: &ApiError) -> Value {
     json::object_of([
         ("type", error.code.as_str().into()),

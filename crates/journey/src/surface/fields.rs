@@ -1,11 +1,11 @@
-//! The members of an answer. Documents of a run are put in as they are, never read and written
-//! again: numbers keep their digits, and depth does not matter.
+//! The members of an answer. Documents of a run are copied as text, not parsed: numbers keep their
+//! digits, and any depth is possible.
 
 use std::collections::BTreeMap;
 
 use meantime_core::Json;
 
-/// An object that is being put together.
+/// An object under construction.
 #[derive(Debug, Default)]
 pub(super) struct AnswerFields(BTreeMap<String, Json>);
 
@@ -18,8 +18,8 @@ impl AnswerFields {
         self.put(name, Json::text(text));
     }
 
-    /// Puts the properties of an object in the context at the top level; what is there stays, and
-    /// names of the answer's own are not given away when it has no use for them.
+    /// Copies the properties of an object in the context to the top level. Existing members stay,
+    /// and reserved names are skipped even if the answer does not use them.
     pub(super) fn merge(&mut self, var: &str, context: &Json, reserved: &[&str]) {
         let properties = member(context, var).and_then(|it| members(&it)).unwrap_or_default();
         for (name, value) in properties {

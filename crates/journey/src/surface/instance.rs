@@ -1,4 +1,4 @@
-//! What the engine knows of an instance, and what a definition says about its surface.
+//! What the engine stores about an instance, and what a definition declares for its own API.
 
 use meantime_core::{Definition, Json, Outcome, Position, State, Timestamp};
 
@@ -6,22 +6,22 @@ use crate::code::Code;
 use crate::definition::{self, Journey};
 use crate::machine::{RunView, SavedRun, context_at};
 
-/// An instance as the engine keeps it.
+/// An instance as the engine stores it.
 #[derive(Debug, Clone, Copy)]
 pub struct Instance<'a> {
-    /// Its id, as people see it.
+    /// Its public id.
     pub id: &'a str,
-    /// What its notation remembers; nothing once it is over.
+    /// The state of its notation; empty after its end.
     pub state: &'a State,
-    /// Its outcome, if it is over.
+    /// Its outcome, if it has ended.
     pub outcome: Option<&'a Outcome>,
-    /// What it left behind when it ended.
+    /// The summary written at its end.
     pub summary: Option<&'a Json>,
     /// Its deadline, if it has one.
     pub deadline_at: Option<Timestamp>,
 }
 
-/// What a definition is.
+/// The kinds of definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A durable journey.
@@ -30,16 +30,16 @@ pub enum Kind {
     Api,
 }
 
-/// What a start answers with.
+/// What the answer to a start contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartMode {
     /// The outcome of the run.
     Sync,
-    /// That it was accepted.
+    /// Only that it was accepted.
     Async,
 }
 
-/// What a definition is; nothing when it is not of this notation.
+/// The kind of a definition; none for another notation.
 pub fn kind(definition: &Definition) -> Option<Kind> {
     Some(match journey(definition)?.kind {
         definition::Kind::Journey => Kind::Journey,
@@ -55,12 +55,12 @@ pub fn start_mode(definition: &Definition) -> StartMode {
     }
 }
 
-/// Whether callers may cancel (`cancellable: false` gives 409).
+/// Whether callers may cancel (`cancellable: false` answers 409).
 pub fn is_cancellable(definition: &Definition) -> bool {
     journey(definition).is_none_or(|it| it.cancellable)
 }
 
-/// Whether the definition itself says that anybody may call it (`access.public`).
+/// Whether the definition declares that everybody may call it (`access.public`).
 pub fn declares_public(definition: &Definition) -> Option<bool> {
     journey(definition)?.public
 }
@@ -82,7 +82,7 @@ pub fn route(definition: &Definition) -> Option<String> {
     Some(declared.unwrap_or_else(|| format!("/apis/{}", journey.name)))
 }
 
-/// Where the route of an API is written; where its kind is, when it has none of its own.
+/// The position of an API's route, or of its kind if it has no route.
 pub fn route_position(definition: &Definition) -> Position {
     let whole = Position { line: 1, column: 1 };
     journey(definition)
@@ -96,13 +96,13 @@ pub(super) fn journey(definition: &Definition) -> Option<&Journey> {
     definition.body()
 }
 
-/// A live run, or what an ended one left behind.
+/// A running instance, or the summary of an ended one.
 pub(super) enum RunSnapshot {
     Live(Box<RunView>),
     Ended(EndedRun),
 }
 
-/// What an ended run left behind.
+/// The summary of an ended run.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct EndedRun {
@@ -112,12 +112,12 @@ pub(super) struct EndedRun {
     pub(super) attributes: std::collections::BTreeMap<String, String>,
     pub(super) outcome_id: Option<String>,
     pub(super) compensation_of: Option<String>,
-    /// The error in the journey's own envelope, as text.
+    /// The error in the journey's envelope, as text.
     pub(super) error: Option<String>,
 }
 
 impl Instance<'_> {
-    /// Whether it is over.
+    /// Whether it has ended.
     pub const fn is_ended(&self) -> bool {
         self.outcome.is_some()
     }
@@ -148,7 +148,7 @@ impl Instance<'_> {
         }
     }
 
-    /// The context that a step belongs to: that of its subjourney while it runs, else the run's.
+    /// The context that a step sees: that of its subjourney while it runs, otherwise the run's.
     pub(super) fn context_at(&self, definition: &Definition, step: &str) -> Json {
         let own = || context_at(journey(definition)?, &SavedRun::read(self.state).ok()?, step);
         if self.is_ended() { self.context() } else { own().unwrap_or_else(|| self.context()) }

@@ -1,4 +1,4 @@
-//! `_links`: where a client goes from here.
+//! `_links`: the next possible requests of a client.
 
 use meantime_core::Json;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ impl Links {
         self
     }
 
-    /// One per step that can be submitted to; the relation is its id.
+    /// One link per step that accepts a submission; the relation is the step's id.
     pub(super) fn steps(mut self, steps: &[String]) -> Self {
         for step in steps {
             self.add(step, &format!("/steps/{step}"), "POST");

@@ -1,7 +1,7 @@
-//! The HTTP surface of journeys, without HTTP: what requests bring and what answers look like.
+//! The HTTP API of journeys, without HTTP: reads requests and builds answers.
 //!
-//! Everything here is a function of a definition and of what the engine knows of an instance. A
-//! server finds the two, calls these, and sends the result.
+//! Everything here is a function of a definition and of a stored instance. The server loads both,
+//! calls these functions and sends the result.
 
 mod api;
 mod fields;

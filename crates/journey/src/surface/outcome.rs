@@ -56,7 +56,7 @@ fn error(code: &str, reason: &str) -> Json {
     Json::object([("code", &Json::text(code)), ("reason", &Json::text(reason))])
 }
 
-/// What the output says of itself, else that all went well.
+/// The status in the output, or the default for a success.
 fn status_of(output: &Json) -> String {
     let status = member(output, "status").and_then(|it| it.read::<String>().ok());
     status.filter(|it| !it.is_empty()).unwrap_or_else(|| "SUCCEEDED".to_owned())

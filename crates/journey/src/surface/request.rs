@@ -1,4 +1,4 @@
-//! What a request brings besides its body: headers, query, baggage (`bindings.http`, metadata).
+//! The parts of a request besides its body: headers, query, baggage (`bindings.http`, metadata).
 
 use meantime_core::{Definition, Json};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::definition::{Journey, RequestBindings};
 /// An inbound request, without its body.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The name under which the server keeps it while it lasts.
+    /// The id under which the server keeps it while it lasts.
     pub name: String,
     /// Headers, with names in any case.
     pub headers: Vec<(String, String)>,
@@ -17,10 +17,10 @@ pub struct Request {
     pub query: Vec<(String, String)>,
 }
 
-/// What of a request goes into the run.
+/// The parts of a request that a run uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BoundRequest {
-    /// For the notation: goes with the start or the submission, and is stored.
+    /// For the notation: passed with the start or submission, and stored.
     pub request_bindings: Option<Json>,
     /// Headers for outbound calls while this request lasts; never stored.
     pub passthrough: Vec<(String, String)>,
@@ -49,7 +49,7 @@ impl Request {
     }
 }
 
-/// What a start brings.
+/// The bindings of a start.
 pub fn start_request_bindings(definition: &Definition, request: &Request) -> BoundRequest {
     let Some(journey) = journey(definition) else { return BoundRequest::default() };
     let (mut request_bindings, passthrough) = read_bindings(&journey.http.start, request);
@@ -61,7 +61,7 @@ pub fn start_request_bindings(definition: &Definition, request: &Request) -> Bou
     bound_request(&request_bindings, passthrough)
 }
 
-/// What a submission to a step brings.
+/// The bindings of a submission to a step.
 pub fn step_request_bindings(
     definition: &Definition,
     step: &str,
@@ -75,13 +75,13 @@ pub fn step_request_bindings(
     bound_request(&request_bindings, passthrough)
 }
 
-/// The name of a request alone, for runs that begin without bindings.
+/// Only the id of a request, for runs that start without bindings.
 pub fn named_request(request: &Request) -> Option<Json> {
     Json::of(&json!({ "request": request.name })).ok()
 }
 
-/// The request is named only where something looks at it again: checks of credentials, and calls
-/// that pass headers through.
+/// The request's id is passed only if a task uses the request later: to check credentials or to
+/// pass headers through.
 fn insert_request_name(
     journey: &Journey,
     request: &Request,
@@ -119,7 +119,7 @@ fn read_bindings(
     (request_bindings, passthrough)
 }
 
-/// Tags and attributes from headers and baggage; those from the payload are the notation's.
+/// Tags and attributes from headers and baggage; the notation reads those from the payload.
 fn insert_labels(journey: &Journey, request: &Request, request_bindings: &mut Map<String, Value>) {
     let metadata = &journey.metadata;
     let from_headers = metadata.tags.headers.iter().filter_map(|it| request.header(it));

@@ -9,7 +9,7 @@ use super::instance::{Instance, RunSnapshot, journey};
 use super::links::{Links, href};
 use crate::definition::{Journey, Phase, Projection, RESERVED_STATUS_FIELDS, Scope, StateBody};
 
-/// What an asynchronous start answers.
+/// The answer to an asynchronous start.
 pub fn start_response(definition: &Definition, id: &str) -> Json {
     let mut fields = AnswerFields::default();
     fields.put_text("journeyId", id);
@@ -21,12 +21,13 @@ pub fn start_response(definition: &Definition, id: &str) -> Json {
     fields.into_json()
 }
 
-/// How an instance stands.
+/// The status of an instance.
 pub fn status(definition: &Definition, instance: &Instance<'_>) -> Json {
     fields(definition, instance).into_json()
 }
 
-/// The answer to a submission: the status, and what the step's response shows of the context.
+/// The answer to a submission: the status, and the fields of the context that the step's response
+/// declares.
 pub fn submitted_status(definition: &Definition, instance: &Instance<'_>, step: &str) -> Json {
     let mut fields = fields(definition, instance);
     let projection = journey(definition).and_then(|journey| projection(journey, step));
@@ -37,7 +38,7 @@ pub fn submitted_status(definition: &Definition, instance: &Instance<'_>, step: 
     fields.into_json()
 }
 
-/// Whether the instance compensates another one; such are not listed as journeys (JR5).
+/// Whether the instance compensates another one; such instances are not listed as journeys (JR5).
 pub fn is_compensation(instance: &Instance<'_>) -> bool {
     match instance.snapshot() {
         RunSnapshot::Live(look) => look.is_compensation,
@@ -45,7 +46,7 @@ pub fn is_compensation(instance: &Instance<'_>) -> bool {
     }
 }
 
-/// Tags, and attributes as `name=value`: what an instance can be found by.
+/// Tags, and attributes as `name=value`, by which an instance can be searched.
 pub fn labels(instance: &Instance<'_>) -> Vec<String> {
     let (tags, attributes) = match instance.snapshot() {
         RunSnapshot::Live(look) => (look.tags, look.attributes),
@@ -66,7 +67,7 @@ fn fields(definition: &Definition, instance: &Instance<'_>) -> AnswerFields {
         RunSnapshot::Live(look) => {
             fields.put_text("currentState", &look.current_state);
             fields.put_text("updatedAt", &look.updated_at.to_string());
-            // What is due after the deadline never comes (D3).
+            // A time after the deadline is never reached (D3).
             let due_at =
                 look.due_at.map(|due| instance.deadline_at.map_or(due, |end| due.min(end)));
             if let Some(due_at) = due_at {
@@ -117,7 +118,7 @@ pub(super) const fn phase(outcome: Option<&Outcome>) -> Phase {
     }
 }
 
-/// The response of a step, wherever it is.
+/// The response of a step in any scope.
 fn projection<'j>(journey: &'j Journey, step: &str) -> Option<&'j Projection> {
     let scopes = std::iter::once(&journey.main)
         .chain(journey.subjourneys.values().map(|it| &it.scope))

@@ -1,9 +1,9 @@
 //! YAML as journeys use it: a strict JSON model with source positions.
 //!
-//! The only module that uses the parser. Aliases of journeys are never expanded, those of files
-//! that others wrote within the limit on values, so a small text cannot become a large value;
-//! anchors, aliases, tags, duplicate keys and tabs in indentation are problems of their own, each
-//! at its place. A plain scalar is a null, a boolean or a number only where JSON would say so:
+//! The only module that uses the parser. In journeys, aliases are problems and never expanded; in
+//! other files they are expanded up to the limit on values, so that a small text cannot become a
+//! large value. Anchors, aliases, tags, duplicate keys and tabs in indentation are reported with
+//! their positions. A plain scalar is a null, a boolean or a number only if it is one in JSON:
 //! `yes`, `on`, `0x1F` and `1_000` are text.
 
 mod node;

@@ -1,4 +1,4 @@
-//! The tree that a text is read into.
+//! The tree of a parsed text.
 
 use meantime_core::Position;
 
@@ -15,14 +15,14 @@ impl Span {
         Self { start: Position { line: 1, column: 1 }, end: Position { line: 1, column: 1 } };
 }
 
-/// One value and where it stands.
+/// One value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub(crate) content: Content,
     pub(crate) span: Span,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     Null,
@@ -34,24 +34,24 @@ pub(crate) enum Content {
     Map(Vec<Entry>),
 }
 
-/// A text, and where its own lines are in the source.
+/// A text, and the position of its lines in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) value: String,
     pub(crate) location: SourceLocation,
 }
 
-/// Where the lines of a text are in the source.
+/// The positions of the lines of a text in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceLocation {
-    /// Where its first character stands.
+    /// The position of its first character.
     pub(crate) start: Position,
-    /// The column at which later lines begin; none when lines were folded together.
+    /// The column at which later lines begin; none if lines were folded together.
     pub(crate) later_column: Option<u32>,
 }
 
 impl SourceLocation {
-    /// The place in the source of a place within the text, as exactly as it is known.
+    /// The source position of a position within the text, as exact as possible.
     pub(crate) fn of(&self, within: Position) -> Position {
         if within.line <= 1 {
             let column = self.start.column.saturating_add(within.column.saturating_sub(1));
@@ -76,7 +76,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// What it is, for people.
+    /// The name of its kind, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.content {
             Content::Null => "nothing",
@@ -114,7 +114,7 @@ impl Node {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// Whether nothing is written there.
+    /// Whether it is null; a missing value is read as null.
     pub(crate) const fn is_null(&self) -> bool {
         matches!(self.content, Content::Null)
     }

@@ -1,4 +1,5 @@
-//! From events of the parser to trees. No recursion: nesting is bounded, the stack is ours.
+//! Builds trees from the events of the parser. No recursion: nesting is bounded, with an explicit
+//! stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 use super::node::{Content, Entry, Node, SourceLocation, Span, Text};
 use super::scalar;
 
-/// Levels of nesting that are read.
+/// The nesting depth.
 const MAX_DEPTH: usize = 64;
 
 /// Lines of one source.
@@ -20,7 +21,7 @@ const MAX_PROBLEMS: usize = 100;
 /// Values in one source, all documents together.
 const MAX_NODES: usize = 200_000;
 
-/// What was read: one tree per document, and what is wrong with the text itself.
+/// The result: one tree per document, and the problems of the text itself.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     pub(crate) roots: Vec<Node>,
@@ -40,8 +41,8 @@ pub(crate) fn read(text: &str) -> Documents {
     build(text, Builder::default())
 }
 
-/// The same for files that are not journeys: aliases are what they stand for, and `<<` takes over
-/// the entries of other mappings.
+/// The same for files that are not journeys: aliases are expanded, and `<<` merges the entries of
+/// other mappings.
 pub(crate) fn read_with_aliases(text: &str) -> Documents {
     build(text, Builder { anchors: Some(BTreeMap::new()), ..Builder::default() })
 }
@@ -80,7 +81,7 @@ fn build<'a>(text: &'a str, mut builder: Builder<'a>) -> Documents {
     builder.documents
 }
 
-/// Columns of the parser count from zero, ours from one.
+/// Columns of the parser start at zero, ours at one.
 fn convert(marker: Marker) -> Position {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Position { line: number(marker.line().max(1)), column: number(marker.col()).saturating_add(1) }
@@ -92,11 +93,11 @@ struct Builder<'a> {
     documents: Documents,
     open: Vec<OpenCollection>,
     nodes: usize,
-    /// What anchors stand for, with how many values that is; none where there are no aliases.
+    /// The values of anchors, with their sizes; none where aliases are not allowed.
     anchors: Option<BTreeMap<usize, (Node, usize)>>,
 }
 
-/// A collection whose end has not come.
+/// A collection that is not closed yet.
 enum OpenCollection {
     List {
         start: Position,
@@ -161,14 +162,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Keeps what an anchor stands for.
+    /// Stores the value of an anchor.
     fn remember(&mut self, anchor: usize, node: &Node) {
         if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor != 0) {
             anchors.insert(anchor, (node.clone(), count(node)));
         }
     }
 
-    /// Puts what an alias stands for where it is used, as long as all of it stays within the limit.
+    /// Inserts the value of an alias, as long as the total stays within the limit.
     fn alias(&mut self, anchor: usize, span: Span) {
         let known = self.anchors.as_ref().and_then(|anchors| anchors.get(&anchor));
         let Some((_, count)) = known else {
@@ -217,8 +218,9 @@ impl Builder<'_> {
         })
     }
 
-    /// Where the content of a block scalar begins. The parser gives its first line that is not
-    /// empty; empty lines at the top belong to the content, so it begins right below its header.
+    /// The position at which the content of a block scalar begins. The parser reports its first
+    /// line that is not empty; leading empty lines belong to the content, so it begins below the
+    /// header.
     fn first_content_line(&self, told: Position) -> Position {
         let before = usize::try_from(told.line).unwrap_or(usize::MAX).saturating_sub(1);
         let above = self.lines.get(..before).unwrap_or_default();
@@ -239,11 +241,11 @@ impl Builder<'_> {
             None => return,
         };
         self.remember(anchor, &node);
-        // A collection is never a key that we take.
+        // A collection is not accepted as a key.
         self.add(node, ScalarStyle::DoubleQuoted);
     }
 
-    /// Puts a finished node where it belongs.
+    /// Adds a finished node to its collection.
     fn add(&mut self, node: Node, style: ScalarStyle) {
         let mut problem = None;
         match self.open.last_mut() {
@@ -255,7 +257,7 @@ impl Builder<'_> {
                     let span = node.span;
                     let text = match node.content {
                         Content::Text(text) => text.value,
-                        // A key is a text, whatever it looks like.
+                        // A key is always a text.
                         Content::Number(digits) => digits,
                         Content::Bool(value) => value.to_string(),
                         Content::Null if style == ScalarStyle::Plain => "null".to_owned(),
@@ -277,7 +279,7 @@ impl Builder<'_> {
     }
 }
 
-/// How many values a node is.
+/// The number of values in a node.
 fn count(node: &Node) -> usize {
     1 + match &node.content {
         Content::List(items) => items.iter().map(count).sum(),
@@ -286,7 +288,8 @@ fn count(node: &Node) -> usize {
     }
 }
 
-/// Entries with those of `<<`, a mapping or several; what is written here wins, then the first.
+/// Entries with those of `<<`, a mapping or a list of mappings; own entries win, then the first
+/// mapping.
 fn merged(entries: Vec<Entry>) -> Vec<Entry> {
     let (others, mut own): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| entry.key == "<<");

@@ -1,4 +1,4 @@
-//! What a plain scalar is: JSON's words and numbers, text otherwise.
+//! Plain scalars: JSON's words and numbers, text otherwise.
 
 use super::node::Content;
 

@@ -1,4 +1,4 @@
-//! What is read, where it stands, and what is refused.
+//! What the reader accepts, the positions that it reports, and what it refuses.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
-//! Hears of Linux when the wall clock was set, by hand or by a time service, and when it went on
-//! after the machine was suspended.
+//! Learns from Linux that the wall clock was set, by a person or a time service, or jumped after
+//! the machine was suspended.
 //!
-//! A sleep of the runtime follows a clock that nobody can set, so it would sleep on over an instant
-//! that a step has brought. A timer of the system that is cancelled by steps tells of them, without
-//! anybody looking (I12). One thread of the process waits for it.
+//! A sleep of the runtime follows a monotonic clock, so it would continue past a due time that a
+//! clock step has reached. A timer of the system that steps cancel reports them without polling
+//! (I12). One thread of the process waits for it.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,13 +17,14 @@ use rustix::time::{
 
 use super::Heard;
 
-/// The end of the year 9999, for a timer that is never to fire.
+/// The end of the year 9999, for a timer that must never fire.
 const FAR_AWAY_S: i64 = 253_402_300_799;
 
 static LISTENERS: Mutex<Vec<Heard>> = Mutex::new(Vec::new());
 static HEARS: OnceLock<bool> = OnceLock::new();
 
-/// Calls back when the clock was set, until that says no; false when the system cannot tell.
+/// Calls back when the clock was set, until the callback returns false; returns false if the system
+/// does not support it.
 pub(super) fn listen(heard: Heard) -> bool {
     let is_told = *HEARS.get_or_init(|| begin().is_ok());
     if is_told {
@@ -45,7 +46,7 @@ fn arm(timer: &OwnedFd) -> Result<(), Errno> {
     let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
     let spec = Itimerspec { it_interval: never, it_value: far_away };
     match timerfd_settime(timer.as_fd(), flags, &spec) {
-        // It was set in this very moment; the timer is armed all the same.
+        // The clock was set at this moment; the timer is armed nevertheless.
         Ok(_) | Err(Errno::CANCELED) => Ok(()),
         Err(error) => Err(error),
     }
@@ -57,7 +58,8 @@ fn wait(timer: &OwnedFd) {
         match rustix::io::read(timer, &mut fired) {
             Err(Errno::INTR) => continue,
             Ok(_) | Err(Errno::CANCELED) => {}
-            // Nothing else is expected; who listens looks at the clock with every event.
+            // No other error is expected; without reports, the loop checks the clock at every
+            // event.
             Err(_) => return,
         }
         if arm(timer).is_err() {

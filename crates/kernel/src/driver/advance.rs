@@ -1,8 +1,8 @@
-//! Moves a virtual clock, from due instant to due instant.
+//! Moves a virtual clock from due time to due time.
 //!
-//! The clock goes no further while anything can still run at the instant where it stands: turns,
-//! commits, and engine tasks, which take real time. So every turn sees exactly the instant that
-//! was due, and whoever asked is answered when all of it is committed.
+//! The clock does not advance while work at the current instant is unfinished: turns, commits, and
+//! engine tasks, which take real time. So every turn sees exactly the instant that was due, and the
+//! request is answered when everything is committed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,35 +17,35 @@ use crate::machine::Machine;
 /// How far a virtual clock was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advanced {
-    /// Where it stands.
+    /// Its current time.
     pub now: Timestamp,
-    /// How many timers fired on the way.
+    /// How many timers fired.
     pub fired: u64,
 }
 
-/// One request to move the clock.
+/// A request to move the clock.
 pub(super) struct Advance {
     pub(super) to: Timestamp,
-    /// How many timers may fire on the way.
+    /// How many timers may fire.
     pub(super) limit: u64,
     pub(super) answer: oneshot::Sender<Result<Advanced, Error>>,
 }
 
-/// The requests of one kernel: the first is under way.
+/// The requests of one kernel; the first is in progress.
 pub(super) struct Advances {
     clock: Option<Arc<VirtualClock>>,
     requests: VecDeque<Advance>,
-    /// How many timers had fired when the first began.
+    /// How many timers had fired when the first request began.
     fired_before: Option<u64>,
 }
 
 /// What the loop does next.
 pub(super) enum Next {
-    /// Wait for something to happen.
+    /// Wait for an input.
     Wait,
-    /// The clock was moved: the machine has something to do.
+    /// The clock was moved: the machine has work.
     Moved,
-    /// Somebody was answered; there may be another request.
+    /// A request was answered; there may be another one.
     Answered,
 }
 
@@ -58,7 +58,7 @@ impl Advances {
         self.requests.push_back(advance);
     }
 
-    /// Goes on with the first request, unless something still runs.
+    /// Continues the first request, unless work is unfinished.
     pub(super) fn go_on(&mut self, machine: &Machine, engine_tasks: usize) -> Next {
         let Some(request) = self.requests.front() else { return Next::Wait };
         if !machine.is_idle() || engine_tasks > 0 {
@@ -76,7 +76,7 @@ impl Advances {
             return self.answer(Err(Error::TooManyFirings { now, limit }));
         }
         match machine.next_wakeup().0 {
-            // It is due and the machine cannot take it up: the store is away for a moment.
+            // It is due, but the machine cannot fire it: the store has just failed.
             Some(due) if due <= now => Next::Wait,
             Some(due) if due <= request.to => {
                 clock.advance_to(due);
@@ -93,7 +93,7 @@ impl Advances {
     fn answer(&mut self, answer: Result<Advanced, Error>) -> Next {
         self.fired_before = None;
         if let Some(request) = self.requests.pop_front() {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = request.answer.send(answer);
         }
         Next::Answered

@@ -7,22 +7,22 @@
 //!                           slow lane: low priority ────────────────► SlowTurn(batch, job, turn)
 //! ```
 //!
-//! A batch is answered when all its jobs are through that are not slow. Slow turns that are through
-//! by then go with it; the others follow one by one, and never overtake it: a batch is answered
-//! while the lock is held, so whoever finds it gone comes after its answer. A thread whose job is
-//! slow leaves the quick lane for good and is replaced. The slow lane runs at the lowest priority
-//! of the operating system, so that it uses what the others leave; definitions take turns in it. On
-//! a machine that is busy for long nothing may be left: while the lane is starved, one more thread
-//! takes part that gets a small share in any case. No thread of low priority takes the lock of the
-//! pool: the steward does that for them (see [`super::slow_lane`]).
+//! A batch is answered when all its jobs that are not slow are finished. Slow turns that are
+//! finished by then are part of that answer; the others follow one by one and never overtake it: a
+//! batch is answered while the lock is held, so a thread that finds the batch gone runs after its
+//! answer. A thread whose job is slow leaves the quick lane for good and is replaced. The slow lane
+//! runs at the lowest priority of the operating system, so that it uses only idle cores;
+//! definitions take turns in it. On a machine that is busy for long, no core may be idle: while the
+//! lane is starved, one more thread takes part that always gets a small share. No thread of low
+//! priority takes the lock of the pool: the steward does that for them (see [`super::slow_lane`]).
 //!
-//! What a job costs is guessed from the last ones of its definition, in time of the processor. Of
-//! a batch, the cheapest go to the quick lane, none longer than [`QUICK_JOB`], as many as keep it
-//! busy for [`QUICK_TIME`]; the others go to the slow lane. So jobs of a few milliseconds do not
+//! The cost of a job is estimated from the last jobs of its definition, in processor time. Of a
+//! batch, the cheapest jobs go to the quick lane, none longer than [`QUICK_JOB`], as many as keep
+//! it busy for [`QUICK_TIME`]; the others go to the slow lane. So jobs of a few milliseconds do not
 //! add up to a batch of a second.
 //!
-//! Time decides in which lane a turn is computed, never what it decides (I6). One thread watches,
-//! and only while something is computed (I12).
+//! Time decides in which lane a turn is computed, never its result (I6). One thread watches for
+//! slow jobs, and only while something is computed (I12).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
@@ -39,48 +39,48 @@ use crate::clock::Stopwatch;
 use crate::machine::{Input, Job};
 use crate::{pause, thread_priority};
 
-/// How long a job may hold up its batch.
+/// How long a batch waits for a job.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What a job has used of the processor by then at least. One that has used less has hardly run:
-/// it is not slow, the machine is busy, and being moved would only make it wait longer.
+/// A job that has used less processor time than this has hardly run: the machine is busy and the
+/// job is not slow. Moving it to the slow lane would only make it wait longer.
 const BUSY: Duration = Duration::from_millis(1);
 
-/// How often a job is pardoned for that reason. Then its batch goes on without it.
+/// How often a job gets more time for that reason. Then its batch continues without it.
 const MAX_PARDONS: u32 = 3;
 
-/// How long the jobs of a batch may keep the threads of the quick lane busy, as far as is known.
+/// How long the jobs of a batch may occupy the threads of the quick lane, by estimate.
 const QUICK_TIME: Duration = Duration::from_millis(2);
 
-/// How long one of them may take. Most turns take a tenth of it; those that use up their slice of
-/// operations take more.
+/// The largest estimate of a job for the quick lane. Most turns take a tenth of it; those that use
+/// up their slice of operations take more.
 const QUICK_JOB: Duration = Duration::from_micros(500);
 
-/// How often a job that is expected to take longer may be tried in the quick lane all the same.
+/// How often a job with a higher estimate is tried in the quick lane nevertheless.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// The stack of a thread. Notations bound their recursion; this is ample for it.
+/// The stack of a thread. Notations limit their recursion well below this.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Threads that left the quick lane with their jobs, which were found slow while they ran. With
-/// more than that, the quick lane gets no replacement until one of them is through.
+/// The largest number of threads that left the quick lane with a slow job. Above it, the quick lane
+/// gets no replacement until one of them has finished.
 const MAX_MOVED_THREADS: usize = 64;
 
 pub(super) type Outcome = Result<Turn, Fault>;
 
-/// Where answers go.
+/// Receives the answers.
 pub(super) type Deliver = Box<dyn Fn(Input) + Send + Sync>;
 
-/// The pool. Dropping it ends its threads once their jobs are through.
+/// The pool. Dropping it ends its threads when their jobs are finished.
 pub(super) struct Compute(Arc<Pool>);
 
 struct Pool {
     state: Mutex<State>,
     quick: Condvar,
     watch: Condvar,
-    /// The thread that works for the slow lane; none before it has started.
+    /// The thread that serves the slow lane; unset before it has started.
     steward: OnceLock<Thread>,
-    /// Threads of the quick lane, and of the slow lane.
+    /// The number of threads of the quick lane, and of the slow lane.
     width: usize,
     deliver: Deliver,
 }
@@ -90,16 +90,16 @@ struct State {
     batches: BTreeMap<u64, Batch>,
     quick: VecDeque<Call>,
     slow: SlowLane,
-    /// What the threads of the quick lane are computing.
+    /// The running jobs of the quick lane.
     running: BTreeMap<ThreadNumber, Running>,
     next_thread: u64,
-    /// Threads of the quick lane, without those whose job turned out to be slow.
+    /// Threads of the quick lane, without those that left it with a slow job.
     quick_threads: usize,
     idle_quick: usize,
     is_watched: bool,
-    /// What jobs cost lately.
+    /// Recent costs of jobs.
     costs: Costs,
-    /// When a job that is not cheap was last tried in the quick lane.
+    /// When a job with a high estimate was last tried in the quick lane.
     last_try: Option<Stopwatch>,
     stopping: bool,
 }
@@ -107,14 +107,14 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ThreadNumber(u64);
 
-/// A job on its way.
+/// A job that waits or runs.
 pub(super) struct Call {
     batch: u64,
     number: usize,
     job: Arc<Job>,
 }
 
-/// Which job it is.
+/// Identifies a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JobName {
     pub(super) batch: u64,
@@ -139,28 +139,28 @@ struct Running {
     since: Stopwatch,
     used: ThreadTime,
     thread: thread_priority::Handle,
-    /// How often it was found to have waited for the processor rather than used it.
+    /// How often it got more time because it had waited for the processor rather than used it.
     pardons: u32,
-    /// Where the thread leaves its turn if that is slow.
+    /// Where the thread leaves its turn if the job is slow.
     cell: Arc<ResultCell>,
 }
 
 impl Running {
-    /// When it is looked at, after its beginning.
+    /// When it is checked, after its start.
     fn patience(&self) -> Duration {
         PATIENCE.saturating_mul(self.pardons + 1)
     }
 
-    /// Whether it has computed for long, and not only waited for a busy machine.
+    /// Whether it has used the processor, and has not only waited on a busy machine.
     fn is_costly(&self) -> bool {
         self.used.elapsed_of(self.thread).is_none_or(|used| used >= BUSY)
     }
 }
 
-/// A batch whose answer is not complete.
+/// A batch without its complete answer.
 struct Batch {
     turns: Vec<Option<Outcome>>,
-    /// Jobs that it still waits for.
+    /// The number of jobs that it still waits for.
     open: usize,
 }
 
@@ -185,7 +185,7 @@ impl Compute {
         start_thread("meantime-watch", move || watcher.watch());
         let steward = pool.clone();
         if let Some(thread) = start_thread("meantime-lane", move || steward.serve_slow_lane()) {
-            // Nobody else sets it.
+            // Nothing else sets it.
             let _ = pool.steward.set(thread);
         }
         Self(pool)
@@ -207,8 +207,8 @@ impl Compute {
             .collect();
         calls.sort_by_key(|(cost, _)| *cost);
         let mut left = pool.quick_time();
-        // One of those that are not cheap may try, now and then: only in this lane it is seen soon
-        // that a definition has become cheap, or was taken for costly by accident.
+        // From time to time one job with a high estimate is tried: only the quick lane shows soon
+        // that a definition has become cheap, or was considered costly by accident.
         let mut may_try = state.last_try.is_none_or(|last| last.elapsed() >= TRY_EVERY);
         for (cost, call) in calls {
             let is_cheap = cost <= QUICK_JOB;
@@ -228,7 +228,7 @@ impl Compute {
         let turns = std::iter::repeat_with(|| None).take(count).collect();
         let waiting = Batch { turns, open };
         if open == 0 {
-            // Before any of its slow turns, which wait for the lock.
+            // Answered with the lock held, so before any of its slow turns, which need the lock.
             return (pool.deliver)(Input::Advanced(batch, waiting.turns));
         }
         state.batches.insert(batch, waiting);
@@ -239,7 +239,7 @@ impl Compute {
         }
     }
 
-    /// A slow turn is not wanted any more. One that runs already runs to its end, for nothing.
+    /// Discards a slow turn. One that is already running finishes for nothing.
     pub(super) fn forget(&self, batch: u64, number: usize) {
         self.0.lock().slow.remove(batch, number);
     }
@@ -247,6 +247,8 @@ impl Compute {
 
 impl Drop for Compute {
     fn drop(&mut self) {
+        // Set under the lock: a thread that has just found no job is then already waiting and gets
+        // the notification.
         self.0.lock().stopping = true;
         self.0.quick.notify_all();
         self.0.watch.notify_all();
@@ -256,11 +258,11 @@ impl Drop for Compute {
 
 impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it holds the lock: jobs run without it, and are caught.
+        // No code panics while it holds the lock: jobs run without it, and their panics are caught.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the quick lane may spend on a batch, over all its threads.
+    /// The time that the quick lane may spend on a batch, over all its threads.
     fn quick_time(&self) -> Duration {
         QUICK_TIME.saturating_mul(u32::try_from(self.width).unwrap_or(u32::MAX))
     }
@@ -281,7 +283,8 @@ impl Pool {
         while let Some(call) = self.next_quick(thread, handle, &cell) {
             let (cost, turn) = timed(&call, PATIENCE);
             if cell.is_slow() {
-                // This thread runs behind others now, so it leaves the lock alone, and ends.
+                // This thread has low priority now. A lock that it held would block the pool while
+                // it waits for the processor, so it leaves the result to the steward and ends.
                 cell.fill((cost, turn));
                 return self.wake_steward();
             }
@@ -291,7 +294,7 @@ impl Pool {
         }
     }
 
-    /// The next job of the quick lane; none when the pool ends.
+    /// The next job of the quick lane; `None` if the pool ends.
     fn next_quick(
         &self,
         thread: ThreadNumber,
@@ -321,7 +324,7 @@ impl Pool {
         }
     }
 
-    /// A job of the quick lane is through. Says whether the thread still belongs to that lane.
+    /// Finishes a job of the quick lane. Returns whether the thread still belongs to that lane.
     fn finish_quick(
         self: &Arc<Self>,
         thread: ThreadNumber,
@@ -336,7 +339,8 @@ impl Pool {
                 batch.open -= 1;
             }
         } else {
-            // It was moved a moment ago.
+            // The job was moved to the slow lane after it had finished, before this thread took the
+            // lock.
             state.slow.forget_moved(name);
             self.replace_threads(&mut state);
         }
@@ -349,8 +353,8 @@ impl Pool {
         is_quick
     }
 
-    /// A job is through, in whichever lane. Its batch takes the turn along; if that has gone, the
-    /// turn is to be delivered, without the lock.
+    /// Finishes a job of either lane. If its batch is still waiting, the turn becomes part of that
+    /// answer; otherwise it is returned, to be delivered without the lock.
     fn finish(
         &self,
         state: &mut State,
@@ -382,14 +386,14 @@ impl Pool {
         }
     }
 
-    /// What the steward does: it brings the threads of the slow lane their jobs, and takes along
-    /// what they have computed. It sleeps until somebody wakes it.
+    /// The steward: gives jobs to the threads of the slow lane and collects their results. It
+    /// sleeps until it is woken.
     fn serve_slow_lane(self: &Arc<Self>) {
         let steward = std::thread::current();
         loop {
             let mut state = self.lock();
             if state.stopping {
-                // Their threads end with it, once their jobs are through.
+                // Dropping the lane ends its threads when their jobs are finished.
                 state.slow = SlowLane::default();
                 return;
             }
@@ -411,7 +415,7 @@ impl Pool {
         }
     }
 
-    /// Looks for jobs that take long, while anything runs.
+    /// Watches for jobs that take long, while any job runs.
     fn watch(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.stopping {
@@ -431,8 +435,8 @@ impl Pool {
         }
     }
 
-    /// Moves jobs that take long to the slow lane, with their threads; those of the same definition
-    /// that have not begun follow.
+    /// Moves jobs that take long to the slow lane, with their threads; queued jobs of the same
+    /// definition follow.
     fn move_slow(self: &Arc<Self>, state: &mut State) {
         let mut found = Vec::new();
         for (thread, running) in &mut state.running {
@@ -454,7 +458,7 @@ impl Pool {
             }
             state.quick_threads -= 1;
             cell.set_slow();
-            // Not `idle`, which a thread can only choose for itself.
+            // Not `idle`: a thread can set that priority only for itself.
             thread_priority::lower_most(thread);
             state.slow.add_moved(name, cell);
             self.leave_batch(state, name.batch);
@@ -463,7 +467,7 @@ impl Pool {
         self.replace_threads(state);
     }
 
-    /// Moves jobs that have not begun, and that are now known to take long, to the slow lane.
+    /// Moves queued jobs whose estimate has become too high to the slow lane.
     fn move_queued(self: &Arc<Self>, state: &mut State) {
         let queued = std::mem::take(&mut state.quick);
         for call in queued {
@@ -487,7 +491,7 @@ impl Pool {
         }
     }
 
-    /// Brings the quick lane back to its width.
+    /// Starts threads until the quick lane has its full width.
     fn replace_threads(self: &Arc<Self>, state: &mut State) {
         while state.quick_threads < self.width && state.slow.moved_threads() <= MAX_MOVED_THREADS {
             if !self.start_quick(state) {
@@ -506,8 +510,8 @@ impl State {
     }
 }
 
-/// Computes a turn, and says how long that kept the processor. The thread pauses now and then, for
-/// the first time after a while.
+/// Computes a turn, and measures its processor time. The thread pauses regularly, for the first
+/// time after `first_pause`.
 pub(super) fn timed(call: &Call, first_pause: Duration) -> (Duration, Outcome) {
     pause::begin(first_pause);
     let since = ThreadTime::now();
@@ -515,7 +519,7 @@ pub(super) fn timed(call: &Call, first_pause: Duration) -> (Duration, Outcome) {
     (since.elapsed(), turn)
 }
 
-/// Starts a thread, if the system allows it.
+/// Starts a thread; `None` if the system refuses.
 pub(super) fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> Option<Thread> {
     let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
     builder.spawn(run).ok().map(|handle| handle.thread().clone())
@@ -527,7 +531,7 @@ mod tests {
 
     use super::*;
 
-    /// A pool without threads, and what it has said.
+    /// A pool without threads, and the inputs that it delivered.
     fn pool() -> (Arc<Pool>, Arc<Mutex<Vec<Input>>>) {
         let said = Arc::new(Mutex::new(Vec::new()));
         let heard = said.clone();
@@ -558,7 +562,7 @@ mod tests {
         Err(Fault::new("NOTHING", "nothing"))
     }
 
-    /// What was said: of `Advanced` which turns it had, of `SlowTurn` its number.
+    /// The delivered inputs as text: for `Advanced`, which turns it had.
     fn words(said: &Mutex<Vec<Input>>) -> Vec<String> {
         let said = said.lock().unwrap_or_else(PoisonError::into_inner);
         let word = |input: &Input| match input {

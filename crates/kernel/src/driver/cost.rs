@@ -1,31 +1,30 @@
-//! What turns of a definition cost, guessed from the last ones.
+//! Estimates of the cost of turns, per definition.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use meantime_core::DefinitionId;
 
-/// What is cheaper is not worth remembering.
+/// Cheaper turns are not recorded.
 const NOTHING: Duration = Duration::from_micros(20);
 
-/// What is left of what is known after another turn: an eighth is forgotten.
+/// Weight of the old average, in eighths: a new turn replaces an eighth of it.
 const KEPT: u32 = 7;
 
-/// Of each definition the cost of a turn, on average. An average, because a cheap turn can meet a
-/// page fault, an interrupt or a cold cache, and that must not put its definition behind those that
-/// really take long: there nothing would be computed that could show that it is cheap. A turn that
-/// has used up the patience of its batch counts at once and whole. A definition that is not known
-/// costs nothing.
+/// The average cost of a turn of each definition. An average, because a single page fault,
+/// interrupt or cold cache must not send a cheap definition to the slow lane, where hardly anything
+/// would be computed that could show that it is cheap. A turn that exceeds the patience of its
+/// batch counts fully at once. An unknown definition costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
 
 impl Costs {
-    /// What the next turn will cost.
+    /// The estimated cost of the next turn.
     pub(super) fn of(&self, definition: DefinitionId) -> Duration {
         self.0.get(&definition).copied().unwrap_or_default()
     }
 
-    /// A turn cost so much.
+    /// Adds the cost of a turn.
     pub(super) fn saw(&mut self, definition: DefinitionId, cost: Duration) {
         let known = self.of(definition);
         if known.is_zero() && cost < NOTHING {
@@ -35,7 +34,7 @@ impl Costs {
         self.set(definition, average);
     }
 
-    /// A turn has cost so much and is not through.
+    /// A running turn has cost at least this much.
     pub(super) fn at_least(&mut self, definition: DefinitionId, cost: Duration) {
         self.set(definition, self.of(definition).max(cost));
     }

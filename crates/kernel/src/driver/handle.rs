@@ -27,7 +27,7 @@ use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use crate::store::{self, DefinitionFilter, Page, Store, TaskRow, TimerFilter, TimerRow};
 
-/// How many ends by deadline somebody who listens may fall behind before some are not told.
+/// How many ends by deadline a subscriber may fall behind before it misses some.
 const TIMED_OUT_BEHIND: usize = 1_024;
 
 /// Runs engine tasks, such as outbound HTTP calls.
@@ -36,15 +36,15 @@ pub trait EngineTasks: Send + Sync {
     fn run(&self, task: TaskRow) -> Pin<Box<dyn Future<Output = Report> + Send + '_>>;
 }
 
-/// How the store of a kernel stands.
+/// The health of the store of a kernel.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum StoreHealth {
-    /// As far as is known it can be reached.
+    /// Reachable, as far as is known.
     #[default]
     Healthy,
-    /// It cannot be reached, for this reason. It is retried until it can.
+    /// Unreachable, for this reason. It is retried until it is reachable.
     Unreachable(String),
-    /// It cannot be used any more: the kernel has stopped.
+    /// Not usable any more: the kernel has stopped.
     Failed(Error),
 }
 
@@ -68,7 +68,7 @@ pub struct Kernel {
     gate: Arc<Gate>,
 }
 
-/// Sets a kernel up.
+/// Configures a kernel.
 pub struct Builder {
     pub(super) store: Arc<dyn Store>,
     pub(super) notations: Notations,
@@ -98,21 +98,21 @@ impl Builder {
         }
     }
 
-    /// Other settings.
+    /// Sets the configuration.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Another clock.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// A clock that only [`Kernel::advance`] moves.
+    /// Sets a clock that only [`Kernel::advance`] moves.
     #[must_use]
     pub fn virtual_clock(mut self, clock: Arc<VirtualClock>) -> Self {
         self.clock = clock.clone();
@@ -120,29 +120,29 @@ impl Builder {
         self
     }
 
-    /// Who runs engine tasks.
+    /// Sets what runs engine tasks.
     #[must_use]
     pub fn engine_tasks(mut self, engine_tasks: Arc<dyn EngineTasks>) -> Self {
         self.engine_tasks = Some(engine_tasks);
         self
     }
 
-    /// How long what is over is kept.
+    /// Sets the retention policy.
     #[must_use]
     pub fn retention(mut self, retention: Retention) -> Self {
         self.retention = retention;
         self
     }
 
-    /// Starts even if the clock is far behind the time that the store has seen. Engine time then
-    /// stands still until the clock has caught up (T13).
+    /// Starts even if the clock is far behind the latest time in the store. Engine time then stands
+    /// still until the clock has caught up (T13).
     #[must_use]
     pub fn accept_clock_behind(mut self) -> Self {
         self.clock_may_be_behind = true;
         self
     }
 
-    /// Reads what the store knows and begins. Needs a tokio runtime.
+    /// Recovers from the store and starts. Needs a tokio runtime.
     pub async fn start(self) -> Result<Kernel, store::Error> {
         let clock = Arc::new(AdjustedClock::new(self.clock));
         let joined = heartbeat::send_heartbeat(&*self.store, &clock).await?;
@@ -207,7 +207,7 @@ impl Builder {
         let run = Run::new(parts, receiver);
         let started = run.start(joined, recovered, definitions);
         started.map_err(|error| store::Error::Unavailable(error.to_string()))?;
-        // A paused kernel writes nothing; it does so when it is resumed.
+        // A paused kernel writes nothing. The built-in definition is deployed when it is resumed.
         if !kernel.is_paused() {
             let deployed = kernel.deploy_built_in().await;
             deployed.map_err(|error| store::Error::Unavailable(error.to_string()))?;
@@ -217,14 +217,14 @@ impl Builder {
 }
 
 impl Kernel {
-    /// Does a command and waits for its answer.
+    /// Executes a command and waits for its answer.
     pub async fn call(&self, command: Command) -> Result<Reply, Error> {
         self.call_and_wait(command, Wait::Quiet, None).await
     }
 
-    /// Does a command; the answer comes when the instance has come to rest as asked, or when the
-    /// limit is over and the command was taken. A caller who goes away, by dropping the future, is
-    /// forgotten: a claim then takes nothing, every other command goes on.
+    /// Executes a command. It is answered when the instance has reached the requested state, or
+    /// when the time limit has passed and the command was taken. A caller that drops the future is
+    /// forgotten: a claim then takes nothing, every other command continues.
     pub async fn call_and_wait(
         &self,
         command: Command,
@@ -241,7 +241,7 @@ impl Kernel {
         }
     }
 
-    /// The same with a patience that ends when a future does.
+    /// Like [`Self::call_and_wait`], with a future that ends the wait.
     pub async fn call_until(
         &self,
         command: Command,
@@ -251,13 +251,13 @@ impl Kernel {
         self.send(None, command, wait, patience).await
     }
 
-    /// Whether a start from outside would get in just now; asked before anything is spent on it.
+    /// Whether a start from outside would be admitted now; checked before anything is spent on it.
     pub fn has_room(&self) -> Result<(), Error> {
         self.gate.has_room().map_err(|_| Error::Overloaded)
     }
 
-    /// The same for a start from outside, which is refused while the engine is behind: by how long
-    /// starts wait for their turn, not by how many there are.
+    /// Like [`Self::call_until`], for a start from outside. It is rejected while the engine is
+    /// behind, which is measured by how long starts wait for their turn, not by their number.
     pub async fn start_until(
         &self,
         start: StartCommand,
@@ -307,8 +307,8 @@ impl Kernel {
         Ok(reply)
     }
 
-    /// Deploys the definition of schedules. Identical content is the same version: after the first
-    /// time this changes nothing.
+    /// Deploys the built-in definition of schedules. Identical content is the same version, so
+    /// after the first time this changes nothing.
     fn deploy_built_in(&self) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + '_>> {
         Box::pin(async move {
             match self.deploy(SCHEDULE_NOTATION, schedule_source()).await {
@@ -319,7 +319,8 @@ impl Kernel {
         })
     }
 
-    /// Compiles a source and deploys what it defines, all or nothing. Problems come back as data.
+    /// Compiles a source and deploys its definitions, all or nothing. Diagnostics are returned as
+    /// data.
     pub async fn deploy(
         &self,
         notation: &str,
@@ -335,7 +336,7 @@ impl Kernel {
         Ok((reply, diagnostics))
     }
 
-    /// Compiles a source and says everything there is to say about it. Deploys nothing.
+    /// Compiles a source and returns all diagnostics. Deploys nothing.
     pub async fn validate(
         &self,
         notation: &str,
@@ -350,7 +351,7 @@ impl Kernel {
         let reader =
             reader.ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
         let (limits, now) = (self.limits.clone(), self.clock.now().engine);
-        // A long source takes long; others are not to wait for it.
+        // Compiling a long source takes long and must not block other tasks.
         let validated = tokio::task::spawn_blocking(move || {
             let compiled = reader.compile(&source, &limits);
             let lint = |definition| reader.lint(definition, now);
@@ -361,7 +362,7 @@ impl Kernel {
         validated.await.map_err(|_| Error::Invalid("the compiler panicked".to_owned()))
     }
 
-    /// Does the same to every timer that a selector names (O1); says how many there were.
+    /// Applies an edit to every timer that a selector matches (O1); returns how many there were.
     pub async fn edit_timers(
         &self,
         filter: TimerFilter,
@@ -380,7 +381,7 @@ impl Kernel {
                 break;
             }
         }
-        // All at once, so that they share their commits.
+        // All at once, so that they share commits.
         let mut edits = tokio::task::JoinSet::new();
         for timer in timers {
             let (kernel, audit) = (self.clone(), audit.clone());
@@ -391,7 +392,7 @@ impl Kernel {
         for answer in edits.join_all().await {
             match answer {
                 Ok(_) => edited += 1,
-                // It fired or was cancelled in the meantime.
+                // It has fired or was cancelled meanwhile.
                 Err(Error::UnknownTimer(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -409,7 +410,7 @@ impl Kernel {
         &self.notations
     }
 
-    /// The latest version of a name that still starts something.
+    /// The latest version of a name that is not undeployed.
     pub async fn latest(&self, name: &str) -> Result<Option<DefinitionId>, Error> {
         let (answer, answered) = oneshot::channel();
         let question = Message::Latest(name.to_owned(), answer);
@@ -418,14 +419,14 @@ impl Kernel {
         if known.is_some() || !self.store.is_shared() {
             return Ok(known);
         }
-        // Another node may have deployed it just now.
+        // Another node may have just deployed it.
         let name = Some(name.to_owned());
         let filter = DefinitionFilter { name, latest: true, ..DefinitionFilter::default() };
         let rows = self.store.definitions(filter).await.map_err(|error| Error::from(&error))?;
         Ok(rows.first().filter(|row| !row.retired).map(|row| row.id))
     }
 
-    /// A definition as it runs, with its notation; none when this release cannot load it.
+    /// A definition with its notation; `None` if this release cannot load it.
     pub async fn definition(
         &self,
         id: DefinitionId,
@@ -436,7 +437,7 @@ impl Kernel {
         if runs.is_some() {
             return Ok(runs);
         }
-        // Nothing has run it since the start: it is compiled for this reader.
+        // It was not needed since the start, so it is compiled for this reader.
         let row = self.store.definition(id).await.map_err(|error| Error::from(&error))?;
         let loaded = row.and_then(|row| self.notations.load(&row, &self.limits));
         Ok(loaded.and_then(|stored| {
@@ -449,23 +450,23 @@ impl Kernel {
         &self.limits
     }
 
-    /// Both times now.
+    /// The current engine and real time.
     pub fn now(&self) -> Now {
         self.clock.now()
     }
 
-    /// The place of the newest committed row of history, and a way to wait for more.
+    /// The number of the newest committed row of history, as a channel to wait on.
     pub fn history(&self) -> watch::Receiver<u64> {
         self.history.clone()
     }
 
-    /// Whether the clock is a virtual one.
+    /// Whether the clock is virtual.
     pub fn has_virtual_clock(&self) -> bool {
         self.virtual_clock.is_some()
     }
 
-    /// Moves the virtual clock from due instant to due instant; everything that falls due runs
-    /// before the clock goes on, and is committed when this answers. At most `limit` timers fire.
+    /// Moves the virtual clock from due time to due time. Everything that is due runs before the
+    /// clock advances, and is committed when this returns. At most `limit` timers fire.
     pub async fn advance(&self, to: Timestamp, limit: u64) -> Result<Advanced, Error> {
         if !self.has_virtual_clock() {
             return Err(Error::ClockNotVirtual);
@@ -479,35 +480,34 @@ impl Kernel {
         answered.await.unwrap_or_else(|_| Err(self.stopped()))
     }
 
-    /// Tells the kernel that a virtual clock was moved.
+    /// Notifies the kernel that a virtual clock was moved.
     pub fn clock_moved(&self) {
-        // A kernel that has stopped needs to know nothing.
+        // The kernel may have stopped.
         let _ = self.messages.send(Message::ClockMoved);
     }
 
-    /// Whether the store is a restored copy that may not act until somebody confirms it with
-    /// [`Command::Resume`].
+    /// Whether the store is restored and paused until it is resumed with [`Command::Resume`].
     pub fn is_paused(&self) -> bool {
         self.paused.load(Ordering::SeqCst)
     }
 
-    /// What housekeeping has done, and a way to wait for it to do more.
+    /// What retention has done, as a channel to wait on.
     pub fn maintenance_stats(&self) -> watch::Receiver<MaintenanceStats> {
         self.maintenance_stats.clone()
     }
 
-    /// How the store stands, and a way to wait for a change.
+    /// The health of the store, as a channel to wait on.
     pub fn store_health(&self) -> watch::Receiver<StoreHealth> {
         self.health.clone()
     }
 
-    /// Instances that were set aside since the start, because rows of them cannot be decoded, each
-    /// with what is wrong; and a way to wait for more.
+    /// Instances that were found damaged since the start, each with the reason, as a channel to
+    /// wait on.
     pub fn damaged(&self) -> watch::Receiver<BTreeMap<InstanceId, String>> {
         self.damaged.clone()
     }
 
-    /// How often and how far the wall clock was set since the start, and a way to wait for more.
+    /// How often and how far the wall clock was set since the start, as a channel to wait on.
     pub fn clock_step(&self) -> watch::Receiver<ClockStep> {
         self.clock_step.clone()
     }
@@ -517,7 +517,7 @@ impl Kernel {
         self.timed_out.subscribe()
     }
 
-    /// Why nobody answers any more.
+    /// The error for calls after the kernel has stopped.
     fn stopped(&self) -> Error {
         match &*self.health.borrow() {
             StoreHealth::Failed(error) => error.clone(),
@@ -525,29 +525,30 @@ impl Kernel {
         }
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub async fn counters(&self) -> Result<Counters, Error> {
         Ok(self.counted().await?.0)
     }
 
-    /// What was counted so far, and how much there is of something right now.
+    /// The counters so far, and current levels.
     pub async fn counted(&self) -> Result<(Counters, Levels), Error> {
         let (answer, answered) = oneshot::channel();
         self.messages.send(Message::Counters(answer)).map_err(|_| self.stopped())?;
         answered.await.map_err(|_| self.stopped())
     }
 
-    /// Finishes what is under way and stops. Commands that come later are refused.
+    /// Finishes work in progress and stops. Later commands are rejected.
     pub async fn stop(&self) {
         let (answer, answered) = oneshot::channel();
         if self.messages.send(Message::Stop(answer)).is_ok() {
-            // The loop is over in either case.
+            // If the answer is lost, the loop has ended.
             let _ = answered.await;
         }
     }
 }
 
-/// A clock that is a few minutes behind is waited for; one that is further behind is a mistake.
+/// A clock that is a few minutes behind is tolerated; one that is further behind is a
+/// misconfiguration.
 fn check_clock(clock: &AdjustedClock, recovered: &store::Recovered) -> Result<(), store::Error> {
     const BEHIND_MS: i64 = 5 * 60_000;
     let behind = recovered.clock.saturating_since(clock.now().engine);
@@ -557,7 +558,7 @@ fn check_clock(clock: &AdjustedClock, recovered: &store::Recovered) -> Result<()
     Ok(())
 }
 
-/// A caller who waits; when it goes away the machine is told, so that nothing is kept for it.
+/// A waiting caller. Dropping it tells the machine, so that nothing is kept for it.
 struct Caller<'a> {
     messages: &'a mpsc::UnboundedSender<Message>,
     ticket: Ticket,
@@ -566,7 +567,7 @@ struct Caller<'a> {
 
 impl Caller<'_> {
     fn abandon(&self) {
-        // A loop that is over keeps nothing.
+        // The loop may have ended.
         let _ = self.messages.send(Message::Abandon(self.ticket));
     }
 }
@@ -585,7 +586,7 @@ pub enum DeployError {
     /// The source has errors.
     #[error("the definition has errors")]
     Diagnostics(Vec<Diagnostic>),
-    /// The kernel refused it.
+    /// The kernel rejected it.
     #[error(transparent)]
     Kernel(#[from] Error),
 }

@@ -1,4 +1,4 @@
-//! Heartbeats of a node that shares its store, and its clock put right by the store's.
+//! Heartbeats of a node on a shared store, which also adjust its clock to that of the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,17 @@ use crate::clock::{AdjustedClock, Clock};
 use crate::machine::Input;
 use crate::store::{Error, Membership, Store};
 
-/// How often. A process that was killed is noticed with the second one after its end at the latest.
+/// The heartbeat interval. A killed process is noticed at the latest by the second heartbeat after
+/// its end.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How long to wait after one that failed.
+/// The pause after a failed heartbeat.
 const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 
-/// How unsure a node may be of the store's time (I7).
+/// The largest allowed uncertainty about the time of the store (I7).
 const UNSURE: Duration = Duration::from_millis(500);
 
-/// Who shares the store, and until when the node may rely on its lease.
+/// The membership, and until when the node may rely on its lease.
 #[derive(Debug)]
 pub(super) struct Joined {
     pub(super) membership: Membership,
@@ -31,7 +32,8 @@ pub(super) async fn send_heartbeat(
     store: &dyn Store,
     clock: &AdjustedClock,
 ) -> Result<Joined, Error> {
-    // Nobody's setting of clocks is to count as time that the answer took.
+    // Measured with monotonic time: setting the wall clock must not count as time that the answer
+    // took.
     let asked = clock.steady();
     let membership = store.renew_lease(clock.now().real).await?;
     let answered = clock.steady();
@@ -44,14 +46,14 @@ pub(super) async fn send_heartbeat(
         }
         clock.put_right(time, asked + unsure);
     }
-    // Counted from the question: the lease may have been renewed right then.
+    // Counted from the request: the store may have renewed the lease at that moment.
     let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
     let until = membership.lasts_ms.map(|ms| clock.now().real.saturating_add_millis(ms - passed));
     Ok(Joined { membership, until })
 }
 
-/// Sends heartbeats until the loop is over, and at once when it is woken. A failed one needs no
-/// report: the lease runs out.
+/// Sends heartbeats until the loop has ended, and at once when woken. A failed heartbeat needs no
+/// report: the lease then expires.
 pub(super) async fn send_heartbeats(
     store: Arc<dyn Store>,
     clock: Arc<AdjustedClock>,
@@ -60,7 +62,7 @@ pub(super) async fn send_heartbeats(
 ) {
     let mut wait = HEARTBEAT_INTERVAL;
     loop {
-        // Either way it is time.
+        // Either the interval has passed, or the store was restored.
         let _ = tokio::time::timeout(wait, wake.notified()).await;
         wait = HEARTBEAT_RETRY;
         if let Ok(Joined { membership, until }) = send_heartbeat(&*store, &clock).await {

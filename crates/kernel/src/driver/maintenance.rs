@@ -1,17 +1,18 @@
-//! Removes what is over and old enough, and cuts long histories, beside the real work.
+//! Retention and compaction, beside the regular work.
 //!
 //! ```text
-//!   loop ── first commit since the last look ──► housekeeping ── purge, compact ──► store
+//!   loop ── first commit since the last pass ──► maintenance ── purge, compact ──► store
 //!        ── clock moved, long history ─────────►      │
 //!                                                     └─ one sleep: until something can expire
 //! ```
 //!
-//! Nothing polls (I12): after a look the store says when the next thing can expire, and it is
-//! looked again then. What is written meanwhile may expire earlier, so the first commit after a
-//! look brings the next one forward to an hour at most; without commits there is no statement.
-//! Rows go in small transactions, one at a time, each behind the commits that are waiting. While
-//! others commit, housekeeping rests after each for as long as it took; when it lags behind for
-//! long, its portions grow, so that it keeps up with any rate of starts.
+//! Nothing polls (I12): after a pass the store returns when the next data can expire, and the next
+//! pass is then. Data that is written meanwhile may expire earlier, so the first commit after a
+//! pass moves the next one forward, to at most an hour later; without commits there is no
+//! statement. Rows are deleted in small transactions, one at a time, each after the commits that
+//! are waiting. While others commit, retention pauses after each transaction for as long as it
+//! took; if it falls behind for long, its portions grow, so that it keeps up with any rate of
+//! starts.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -27,30 +28,30 @@ use super::run::pause;
 use crate::clock::Clock;
 use crate::store::{CompactRequest, Error, PurgeRequest, Store};
 
-/// What is written after a look is looked at after this long at the latest, in milliseconds.
+/// Data that is written after a pass is examined at the latest after this time, in milliseconds.
 const LATEST_MS: i64 = 3_600_000;
 
-/// And not before this long: many short-lived rows go together.
+/// And at the earliest after this time, so that many short-lived rows are deleted together.
 const EARLIEST_MS: i64 = 1_000;
 
-/// Portions in a row that find more to do before they grow to twice their size.
+/// After this many portions in a row that left more to do, the size of a portion doubles.
 const PATIENCE: u32 = 8;
 
-/// How often they grow.
+/// How often it doubles at most.
 const LARGEST: u32 = 3;
 
-/// What housekeeping has done since the kernel began.
+/// What retention and compaction have done since the kernel started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MaintenanceStats {
-    /// How often the store was asked.
+    /// Number of purge calls.
     pub looks: u64,
-    /// Rows removed in all, by retention.
+    /// Rows deleted by retention.
     pub purged: usize,
     /// Instances among them.
     pub instances: usize,
-    /// History rows dropped from instances that go on.
+    /// History rows removed from instances that continue.
     pub compacted: usize,
-    /// When it looks again, if nothing is written before; none is never.
+    /// The next pass, if nothing is written before; `None` means never.
     pub next: Option<Timestamp>,
 }
 
@@ -62,7 +63,7 @@ pub(super) enum MaintenanceSignal {
     Compact(CompactRequest),
 }
 
-/// The loop's side: tells what matters and waits for the end.
+/// The handle of the event loop: sends signals and waits for the end.
 pub(super) struct MaintenanceHandle {
     notes: mpsc::UnboundedSender<MaintenanceSignal>,
     wants_commit: Arc<AtomicBool>,
@@ -95,7 +96,7 @@ impl MaintenanceHandle {
         Self { notes, wants_commit, task }
     }
 
-    /// A commit took effect. Costs nothing unless it is the first since the last look.
+    /// A commit took effect. Only the first one after a pass sends a signal.
     pub(super) fn committed(&self) {
         if self.wants_commit.swap(false, Ordering::SeqCst) {
             self.send(MaintenanceSignal::Committed);
@@ -103,14 +104,14 @@ impl MaintenanceHandle {
     }
 
     pub(super) fn send(&self, signal: MaintenanceSignal) {
-        // A task that is over needs to know nothing.
+        // The task may have ended.
         let _ = self.notes.send(signal);
     }
 
-    /// Ends it after the transaction that is under way.
+    /// Ends the task after the current transaction.
     pub(super) async fn stop(self) {
         drop(self.notes);
-        // A panic in it was reported by the runtime.
+        // A panic of the task was reported by the runtime.
         let _ = self.task.await;
     }
 }
@@ -124,7 +125,7 @@ struct MaintenanceLoop {
     report: watch::Sender<MaintenanceStats>,
     wants_commit: Arc<AtomicBool>,
     next: Option<Timestamp>,
-    /// Portions in a row after which there was more to do.
+    /// Portions in a row that left more to do.
     full: u32,
 }
 
@@ -134,7 +135,7 @@ impl MaintenanceLoop {
         loop {
             let signal = if self.next.is_some_and(|at| at <= self.clock.now().engine) {
                 self.look().await;
-                // Whatever else this thread has to do comes first.
+                // Lets other tasks of this thread run first.
                 tokio::task::yield_now().await;
                 match notes.try_recv() {
                     Ok(signal) => Some(signal),
@@ -163,9 +164,9 @@ impl MaintenanceLoop {
         }
     }
 
-    /// Removes one portion.
+    /// Deletes one portion.
     async fn look(&mut self) {
-        // Whatever is committed from here on may not be seen.
+        // Set before the read: a commit from here on may be missed by this pass, so it must signal.
         self.wants_commit.store(true, Ordering::SeqCst);
         let begun = self.clock.now();
         let now = begun.engine;
@@ -184,19 +185,22 @@ impl MaintenanceLoop {
                     report.instances += purged.instances;
                     report.next = purged.next;
                 });
+                // A commit during the pass has cleared the flag. The pause leaves the store to such
+                // commits; without them the next portion follows at once.
                 let others_commit = !self.wants_commit.load(Ordering::SeqCst);
                 if is_behind && others_commit {
                     rest(self.clock.now().real.saturating_since(begun.real)).await;
                 }
             }
-            // A store that is away or full is asked again; the machine says what is wrong.
+            // If the store is unreachable or full, the pass is repeated; the machine reports the
+            // problem.
             Err(_) => pause().await,
         }
     }
 
     async fn compact(&self, request: CompactRequest) {
         let store = self.store.clone();
-        // What is not dropped now is dropped the next time the instance is found too long.
+        // Rows that are not removed now are removed by the next compaction of the instance.
         if let Ok(rows) = beside(async move { store.compact(request).await }).await {
             self.report.send_modify(|report| report.compacted += rows);
         }
@@ -219,7 +223,7 @@ async fn rest(millis: i64) {
     tokio::time::sleep(Duration::from_millis(u64::try_from(millis).unwrap_or_default())).await;
 }
 
-/// Runs a store call on a thread that may block: it reads much and in one go.
+/// Runs a store call on a thread that may block, because it reads much in one go.
 async fn beside<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
@@ -228,7 +232,7 @@ async fn beside<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(Error::Bug(error.to_string())))
 }
 
-/// How soon something that is written now may expire, within reason.
+/// The shortest time after which data that is written now may expire, within bounds.
 fn horizon(retention: &Retention, limits: &Limits) -> i64 {
     let limits = [limits.message_ttl_ms, limits.dedup_ms, limits.idempotency_ms];
     let limits = limits.into_iter().map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));

@@ -1,14 +1,14 @@
 //! The machine on tokio, with a real clock and a real store.
 //!
 //! ```text
-//!   Kernel (handle) ── commands ──► loop ── Take, Commit, reads ──► store
-//!        ▲                          │  ▲ ── Advance ─────────────► compute pool
+//!   Kernel (handle) ── commands ──► loop ── Fetch, Commit, reads ─► store
+//!        ▲                          │  ▲ ── Advance ──────────────► compute pool
 //!        └──────── replies ─────────┘  └── answers, the one sleep, engine tasks
 //! ```
 //!
-//! One task owns the machine. It takes in everything that has arrived, then carries out what the
-//! machine wants, and sleeps until the earliest of a message and a due instant (I12). A second
-//! task, `housekeeping`, removes what is over and old enough. `advance` moves a virtual clock.
+//! One thread owns the machine. It takes all inputs that have arrived, performs the outputs of the
+//! machine, and sleeps until the next message or due time (I12). The task `maintenance` runs
+//! retention. `advance` moves a virtual clock.
 
 mod advance;
 mod compute;

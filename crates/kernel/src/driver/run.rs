@@ -1,9 +1,9 @@
-//! The loop that owns the machine, on a thread of its own.
+//! The event loop that owns the machine, on its own thread.
 //!
-//! Everything waits for the loop. Among the tasks of the server's runtime it would take its turn
-//! behind hundreds of connections whenever more requests come than can be answered; as a thread it
-//! gets its partition of the processor from the operating system. Calls of the store are awaited on
-//! that thread too; engine tasks, which do other people's work, run on the server's runtime.
+//! Everything waits for this loop. As one task among those of the server's runtime it would wait
+//! behind hundreds of connections under load; as a thread it gets its share of the processor from
+//! the operating system. Store calls are awaited on this thread too; engine tasks run on the
+//! server's runtime.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -35,20 +35,20 @@ use crate::machine::{
 };
 use crate::store::{self, Connectivity, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
-/// An answer on its way, and when it was given.
+/// An answer, and when it was given.
 pub(super) type Given = (Stopwatch, Result<Reply, Error>);
 
 type Answer = oneshot::Sender<Given>;
 
-/// How long at most nobody looks at the clock, where the system does not tell that it was set.
+/// How long the loop sleeps at most where the system does not report that the clock was set.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How the wall clock was set.
+/// Steps of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockStep {
-    /// How often since the kernel began.
+    /// How often it was set since the kernel started.
     pub count: u64,
-    /// How far the last time, in milliseconds; backwards is negative.
+    /// How far it was set the last time, in milliseconds; negative is backwards.
     pub by_ms: i64,
 }
 
@@ -62,13 +62,13 @@ pub(super) enum Message {
         command: Box<Command>,
         wait: Wait,
         answer: Answer,
-        /// The place of a start that was let in.
+        /// The admission of a start.
         admitted: Option<Admitted>,
     },
-    /// Whoever sent the command has no more patience, or is gone.
+    /// The sender of the command has timed out or disconnected.
     Abandon(Ticket),
     Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
-    /// Which version of a name is the latest?
+    /// Asks for the latest version of a name.
     Latest(String, oneshot::Sender<Option<DefinitionId>>),
     Advance(Advance),
     ClockMoved,
@@ -76,7 +76,7 @@ pub(super) enum Message {
     Stop(oneshot::Sender<()>),
 }
 
-/// What a kernel is made of.
+/// The parts of a kernel.
 pub(super) struct Parts {
     pub(super) machine: Machine,
     pub(super) store: Arc<dyn Store>,
@@ -85,30 +85,30 @@ pub(super) struct Parts {
     pub(super) clock: Arc<AdjustedClock>,
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
     pub(super) retention: Arc<Retention>,
-    /// What housekeeping has done.
+    /// What retention has done.
     pub(super) report: watch::Sender<MaintenanceStats>,
-    /// Whether the machine is paused, for everybody to see.
+    /// Whether the machine is paused, for readers.
     pub(super) paused: Arc<AtomicBool>,
-    /// How the store stands, for everybody to see.
+    /// The health of the store, for readers.
     pub(super) health: watch::Sender<StoreHealth>,
-    /// Instances that were set aside, for everybody to see.
+    /// Damaged instances, for readers.
     pub(super) damaged: watch::Sender<BTreeMap<InstanceId, String>>,
-    /// How far the wall clock was last set, in milliseconds, and how often, for everybody to see.
+    /// Steps of the wall clock, for readers.
     pub(super) clock_step: watch::Sender<ClockStep>,
-    /// Instances that ended with their deadline, for those who listen.
+    /// Instances that ended with their deadline, for subscribers.
     pub(super) timed_out: broadcast::Sender<TimedOut>,
-    /// The newest row of history, for those who follow it.
+    /// The newest row of history, for subscribers.
     pub(super) history: watch::Sender<u64>,
-    /// Numbers of callers, shared with the handles.
+    /// The counter of tickets, shared with the handles.
     pub(super) tickets: Tickets,
-    /// Which starts get in, shared with the handles.
+    /// The admission of starts, shared with the handles.
     pub(super) gate: Arc<Gate>,
     pub(super) virtual_clock: Option<Arc<VirtualClock>>,
-    /// Where everything runs that is not the loop itself.
+    /// The runtime for everything except the loop itself.
     pub(super) runtime: Handle,
 }
 
-/// Gives every caller a number.
+/// Gives every caller a ticket.
 #[derive(Clone, Default)]
 pub(super) struct Tickets(Arc<AtomicU64>);
 
@@ -118,7 +118,7 @@ impl Tickets {
     }
 }
 
-/// The loop's own state.
+/// The state of the loop.
 pub(super) struct Run {
     machine: Machine,
     compute: Compute,
@@ -137,23 +137,23 @@ pub(super) struct Run {
     health: watch::Sender<StoreHealth>,
     damaged: watch::Sender<BTreeMap<InstanceId, String>>,
     timed_out: broadcast::Sender<TimedOut>,
-    /// Starts that were let in and wait for their turn.
+    /// Starts that were admitted and wait for their turn.
     admitted: BTreeMap<Ticket, Admitted>,
     gate: Arc<Gate>,
     history: watch::Sender<u64>,
     tickets: Tickets,
     advances: Advances,
     runtime: Handle,
-    /// Engine tasks that are being run.
+    /// Engine tasks that are running.
     running_tasks: usize,
-    /// Commits under way, of how many units, and since when.
+    /// Commits in flight: their number of units, and when they were sent.
     committing: BTreeMap<u64, (usize, Stopwatch)>,
-    /// Starts in batches that are not committed.
+    /// Starts in batches that are not committed yet.
     begun: BTreeMap<u64, usize>,
     commit_us: Distribution,
     steps: StepDetector,
     clock_step: watch::Sender<ClockStep>,
-    /// Whether the system tells when the wall clock was set.
+    /// Whether the system reports that the wall clock was set.
     hears_steps: bool,
     epoch: u32,
     stopping: Option<oneshot::Sender<()>>,
@@ -164,7 +164,7 @@ impl Run {
     pub(super) fn new(parts: Parts, messages: mpsc::UnboundedReceiver<Message>) -> Self {
         let inputs = mpsc::unbounded_channel();
         let sender: mpsc::UnboundedSender<Input> = inputs.0.clone();
-        // A loop that is over needs no turns.
+        // After the loop has ended, turns are not needed any more.
         let compute = Compute::start(Box::new(move |input| drop(sender.send(input))));
         let steps = StepDetector::new(&parts.clock);
         Self {
@@ -204,7 +204,7 @@ impl Run {
         }
     }
 
-    /// Begins, on a thread of its own.
+    /// Starts the loop on its own thread.
     pub(super) fn start(
         self,
         membership: Joined,
@@ -214,10 +214,11 @@ impl Run {
         let own = runtime::Builder::new_current_thread().enable_all().build()?;
         let run = move || {
             let stopped = own.block_on(self.run(membership, recovered, definitions));
-            // Whoever asked for the end may open the store again: nothing here holds it by then.
+            // The caller of `stop` may open the store again as soon as it is answered, so
+            // everything here that uses the store is dropped first.
             drop(own);
             if let Some(stopped) = stopped {
-                // Whoever asked may have gone.
+                // The caller may have gone.
                 let _ = stopped.send(());
             }
         };
@@ -225,7 +226,7 @@ impl Run {
         Ok(())
     }
 
-    /// Runs to the end; gives back who asked for it.
+    /// Runs until the end; returns the sender to which the end is reported.
     async fn run(
         mut self,
         membership: Joined,
@@ -247,7 +248,8 @@ impl Run {
             if self.move_clock() {
                 continue;
             }
-            // What a store that is out of reach does not take now is taken up after the next start.
+            // If the store is unreachable, unfinished work is left to recovery after the next
+            // start.
             let is_done = self.machine.is_idle() || self.machine.is_store_lost();
             if self.failed || (self.stopping.is_some() && is_done) {
                 break;
@@ -261,20 +263,20 @@ impl Run {
         }
         if let Some(heart) = heart {
             heart.abort();
-            // A store that is away finds out by itself that the node is gone.
+            // If the store is unreachable, the lease expires by itself.
             let _ = self.store.leave().await;
         }
         self.stopping.take()
     }
 
-    /// On a shared store: listens to other nodes and sends heartbeats.
+    /// On a shared store: receives notices of other nodes and sends heartbeats.
     fn join(&mut self, membership: Joined) -> Option<JoinHandle<()>> {
         let Joined { membership, until } = membership;
         self.feed(Input::Membership(membership, until));
         let wake = Arc::new(Notify::new());
         let (inputs, woken) = (self.inputs.0.clone(), wake.clone());
         self.store.watch_connectivity(Arc::new(move |reach| {
-            // A loop that is over needs to know nothing.
+            // The loop may have ended.
             let _ = inputs.send(match reach {
                 Connectivity::Lost(why) => Input::StoreLost(why),
                 Connectivity::Restored => {
@@ -288,7 +290,7 @@ impl Run {
         }
         let inputs = self.inputs.0.clone();
         self.store.listen(Arc::new(move |notices| {
-            // A loop that is over needs to hear nothing.
+            // The loop may have ended.
             let _ = inputs.send(Input::Notices(notices));
         }));
         let inputs = self.inputs.0.clone();
@@ -296,7 +298,7 @@ impl Run {
         Some(self.runtime.spawn(heartbeat::send_heartbeats(store, clock, inputs, wake)))
     }
 
-    /// Housekeeping begins when the machine may act.
+    /// Starts retention as soon as this node may act and is responsible for it.
     fn run_maintenance(&mut self) {
         if self.maintenance.is_none() && self.machine.owns_maintenance() {
             self.paused.store(false, Ordering::SeqCst);
@@ -311,7 +313,7 @@ impl Run {
         }
     }
 
-    /// Tells those who follow the history that there is more of it.
+    /// Announces new history to its subscribers.
     fn announce_history(&self) {
         let newest = self.machine.history();
         self.history.send_if_modified(|seen| {
@@ -321,7 +323,8 @@ impl Run {
         });
     }
 
-    /// Moves a virtual clock one step, if somebody asked for it; says whether to look again.
+    /// Moves a virtual clock one step, if that was requested; returns whether to poll the machine
+    /// again.
     fn move_clock(&mut self) -> bool {
         match self.advances.go_on(&self.machine, self.running_tasks) {
             Next::Wait => return false,
@@ -341,7 +344,7 @@ impl Run {
         self.machine.handle(self.clock.now(), input);
     }
 
-    /// Sleeps until something arrives or falls due, then takes in all there is.
+    /// Sleeps until an input arrives or something is due, then takes all available inputs.
     async fn wait(&mut self) -> bool {
         let sleep = self.sleep();
         let open = tokio::select! {
@@ -374,14 +377,15 @@ impl Run {
         open
     }
 
-    /// Somebody may have set the wall clock: whatever is due by it now must not sleep on.
+    /// Checks whether the wall clock was set: timers that are due by the new time must not wait for
+    /// the end of a sleep that was computed with the old time.
     fn look_at_clock(&mut self) {
         let Some(by_ms) = self.steps.look(&self.clock) else { return };
         self.clock_step.send_modify(|step| *step = ClockStep { count: step.count + 1, by_ms });
         self.feed(Input::Tick);
     }
 
-    /// What machine and driver have counted, and how much there is of something.
+    /// The counters of machine and driver, and current levels.
     fn counted(&self) -> (Counters, Levels) {
         let mut counters = Counters { commit_us: self.commit_us, ..self.machine.counters() };
         counters.clock_steps = self.clock_step.borrow().count;
@@ -399,7 +403,7 @@ impl Run {
         )
     }
 
-    /// Something that was begun here is over.
+    /// Handles an input from work that this loop started.
     fn hear(&mut self, input: Input) {
         match &input {
             Input::StoreLost(why) => {
@@ -429,9 +433,9 @@ impl Run {
         self.feed(input);
     }
 
-    /// The one sleep of the kernel: until the earliest due instant, or for ever. A sleep does not
-    /// notice that the clock was set, so it is short where nothing else does; nothing is asked of
-    /// the store when it is over.
+    /// The only sleep of the kernel: until the earliest due time, or for ever. It does not notice
+    /// that the clock was set, so it is short where the system does not report that; waking up
+    /// causes no store call.
     #[expect(clippy::disallowed_methods, reason = "the driver's one sleep, told by the Clock")]
     fn sleep(&self) -> impl Future<Output = ()> + Send + use<> {
         let (engine, real) = self.machine.next_wakeup();
@@ -522,7 +526,7 @@ impl Run {
             }
             Output::Notify(notices) => {
                 self.runtime.spawn(async move {
-                    // What gets lost is found again by the next heartbeat.
+                    // A lost notice is compensated by the next heartbeat.
                     let _ = store.notify(notices).await;
                 });
             }
@@ -538,7 +542,7 @@ impl Run {
             Output::Damaged(id, what) => self.damaged.send_modify(|seen| {
                 seen.insert(id, what);
             }),
-            // Nobody may be listening.
+            // There may be no subscribers.
             Output::TimedOut(timed_out) => drop(self.timed_out.send(timed_out)),
             Output::Fatal(error) => {
                 self.failed = true;
@@ -547,7 +551,7 @@ impl Run {
         }
     }
 
-    /// The starts of a batch have waited long enough.
+    /// The starts of a batch begin their turns: their wait is over.
     fn turns_begin(&mut self, batch: u64) {
         let starts = self.machine.starts_in(batch);
         let starts = starts.filter_map(|ticket| self.admitted.remove(&ticket)).collect();
@@ -557,7 +561,7 @@ impl Run {
         }
     }
 
-    /// Starts whose batch is through are no longer in flight.
+    /// Starts whose batch is committed, or has failed, are no longer in flight.
     fn let_go_of_starts(&mut self) {
         let (machine, gate) = (&self.machine, &self.gate);
         self.begun.retain(|batch, starts| {
@@ -569,8 +573,8 @@ impl Run {
         });
     }
 
-    /// Answers a caller. Tasks for a worker who has gone are given back at once, instead of waiting
-    /// for their leases to expire.
+    /// Answers a caller. If a worker has disconnected, its claimed tasks are released at once
+    /// instead of waiting for their leases to expire.
     fn answer(&mut self, ticket: Ticket, answer: Result<Reply, Error>) {
         self.admitted.remove(&ticket);
         let unheard = match self.callers.remove(&ticket) {
@@ -578,7 +582,7 @@ impl Run {
                 let unheard = caller.send((Stopwatch::start(), answer)).err();
                 unheard.map(|(_, answer)| answer)
             }
-            // It was told before that nobody knows what becomes of its command.
+            // The caller was already told that the outcome of its command is unknown.
             None => Some(answer),
         };
         if let Some(Ok(Reply::Tasks(tasks))) = unheard {
@@ -595,7 +599,8 @@ impl Run {
         }
     }
 
-    /// Calls the store. The future is polled once at once, so that commits reach it in order.
+    /// Calls the store. The future is polled once immediately, so that commits reach the store in
+    /// the order in which the machine made them.
     fn spawn(&self, future: impl Future<Output = Input> + Send + 'static) {
         let inputs = self.inputs.0.clone();
         let mut future: Pin<Box<dyn Future<Output = Input> + Send>> = Box::pin(future);
@@ -616,7 +621,7 @@ impl Run {
         let limits = self.limits.clone();
         self.spawn(async move {
             let row = insist(|| store.definition(id)).await;
-            // A long source takes long to compile; the loop is not to wait for it.
+            // Compiling a long source takes long, and the loop must not wait for it.
             let load = move || row.as_ref().and_then(|row| notations.load(row, &limits));
             let loaded = tokio::task::spawn_blocking(load).await.ok().flatten();
             Input::Definition(id, Box::new(loaded))
@@ -633,13 +638,13 @@ impl Run {
         let inputs = self.inputs.0.clone();
         self.runtime.spawn(async move {
             let id = task.id;
-            // A loop that is over needs no report.
+            // The loop may have ended.
             let _ = inputs.send(Input::Report(id, token, engine_tasks.run(task).await));
         });
     }
 }
 
-/// Reads until the store answers.
+/// Repeats a read until the store answers.
 async fn insist<T, F: Future<Output = Result<T, store::Error>>>(read: impl Fn() -> F) -> T {
     loop {
         match read().await {
@@ -649,13 +654,13 @@ async fn insist<T, F: Future<Output = Result<T, store::Error>>>(read: impl Fn() 
     }
 }
 
-/// How long to wait before a store that is away is asked again.
+/// The pause before an unreachable store is asked again.
 #[expect(clippy::disallowed_methods, reason = "a store that is away is asked again later")]
 pub(super) fn pause() -> tokio::time::Sleep {
     tokio::time::sleep(Duration::from_millis(250))
 }
 
-/// An instance and its live descendants, up to the first that does not rest by itself.
+/// An instance and its live descendants, up to the first that is not idle by itself.
 async fn tree(store: &dyn Store, root: InstanceId) -> Result<Vec<InstanceRow>, store::Error> {
     let mut rows = Vec::new();
     let mut next = vec![root];

@@ -1,16 +1,16 @@
-//! The slow lane: what waits for it, its threads, and what they have computed.
+//! The slow lane: its queue, its threads, and their results.
 //!
 //! ```text
-//!   queue ──(steward)──► channel of a thread ──► the job runs, behind all other threads
+//!   queue ──(steward)──► channel of a thread ──► the job runs, at low priority
 //!   pool  ◄─(steward)─── result cell of the thread ◄┘
 //! ```
 //!
-//! Its threads run behind all others, so each may lose the processor anywhere, and for long. A lock
-//! that one of them held would then stop everybody who wants it: while these threads took the lock
-//! of the pool, a busy engine stood still for seconds. So they share nothing that can be held. A
-//! job comes through a channel of the thread's own, its outcome leaves through a cell that belongs
-//! to the thread until it says that it is through, and the *steward*, a thread of ordinary
-//! priority, does everything that needs the lock.
+//! Its threads run at low priority, so each may lose the processor at any point and for long. A
+//! lock that one of them held would block every thread that needs it: when these threads still took
+//! the lock of the pool, a busy engine stopped for seconds. So they share nothing that can be held.
+//! A job arrives through a channel of the thread, its result leaves through a cell that belongs to
+//! the thread until it is marked as full, and the *steward*, a thread of normal priority, does
+//! everything that needs the lock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,31 +24,33 @@ use super::compute::{Call, JobName, Outcome, start_thread, timed};
 use crate::clock::Stopwatch;
 use crate::{pause, thread_priority};
 
-/// The slow lane is starved when its threads have the processor for less than one part in so many.
+/// The slow lane is starved if its jobs take more than this many times their processor time.
 const STARVED: u32 = 10;
 
-/// A job of the slow lane that runs for so long is starved in any case.
+/// If a job of the slow lane runs this long, the lane counts as starved too.
 const LONG: Duration = Duration::from_secs(5);
 
-/// How often that is looked at, while something waits for the slow lane.
+/// How often the steward checks for starvation while jobs wait for the slow lane.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a thread has computed, and what that cost in time of the processor.
+/// A result, and its cost in processor time.
 pub(super) type Computed = (Duration, Outcome);
 
-/// Where a thread leaves what it has computed. The lock inside is never waited for: it is the
-/// thread's until `is_full` is set, and the steward's from then until the next job.
+/// Where a thread leaves its result. The lock inside is never contended: the cell belongs to the
+/// thread until `is_full` is set, and to the steward from then until the next job.
 #[derive(Default)]
 pub(super) struct ResultCell {
     is_full: AtomicBool,
     computed: Mutex<Option<Computed>>,
-    /// Whether the job of a thread of the quick lane was moved to the slow one while it ran.
+    /// Whether the running job of a quick thread was moved to the slow lane.
     is_slow: AtomicBool,
 }
 
 impl ResultCell {
     pub(super) fn fill(&self, computed: Computed) {
         *self.computed.lock().unwrap_or_else(PoisonError::into_inner) = Some(computed);
+        // After the result and the lock: the steward locks the cell only when it is full, so it
+        // never waits for this thread of low priority.
         self.is_full.store(true, Ordering::Release);
     }
 
@@ -56,6 +58,8 @@ impl ResultCell {
         if !self.is_full.load(Ordering::Acquire) {
             return None;
         }
+        // Relaxed suffices: the thread writes again only after its next job, and the channel that
+        // brings the job orders the two.
         self.is_full.store(false, Ordering::Relaxed);
         self.computed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -69,12 +73,12 @@ impl ResultCell {
     }
 }
 
-/// How far a thread of the slow lane stands behind the others.
+/// The priority of a thread of the slow lane.
 #[derive(Debug, Clone, Copy)]
 enum Rank {
-    /// It leaves the core at once when another thread wants it.
+    /// It leaves the core at once when another thread needs it.
     Idle,
-    /// It gets a small share of a core in any case.
+    /// It always gets a small share of a core.
     Lowered,
 }
 
@@ -86,7 +90,7 @@ struct SlowThread {
 }
 
 impl SlowThread {
-    /// Starts one, if the system allows it. It ends when this is dropped.
+    /// Starts a thread; `None` if the system refuses. It ends when this is dropped.
     fn start(rank: Rank, steward: Thread) -> Option<Self> {
         let (jobs, calls) = mpsc::channel::<Call>();
         let cell = Arc::new(ResultCell::default());
@@ -115,7 +119,7 @@ impl SlowThread {
 
     fn give(&mut self, call: Call) {
         self.running = Some((call.name(), Stopwatch::start()));
-        // It waits for calls as long as its sender lives.
+        // The thread receives jobs as long as its sender exists.
         let _ = self.jobs.send(call);
     }
 
@@ -132,7 +136,7 @@ struct MovedJob {
     cell: Arc<ResultCell>,
 }
 
-/// What the steward found to be through.
+/// A result that the steward has collected.
 pub(super) struct SlowResult {
     pub(super) name: JobName,
     pub(super) computed: Computed,
@@ -144,7 +148,7 @@ pub(super) struct SlowResult {
 pub(super) struct SlowLane {
     queue: SlowQueue,
     threads: Vec<SlowThread>,
-    /// Takes part while the others do not get on.
+    /// Takes part only while the other threads are starved.
     spare: Option<SlowThread>,
     moved: Vec<MovedJob>,
     /// Whether the last job hardly got the processor.
@@ -156,27 +160,27 @@ impl SlowLane {
         self.queue.push(call);
     }
 
-    /// A job that has not begun is not wanted any more.
+    /// Removes a queued job that is not wanted any more.
     pub(super) fn remove(&mut self, batch: u64, number: usize) {
         self.queue.remove(batch, number);
     }
 
-    /// A thread of the quick lane takes long with its job.
+    /// Adds a slow job of the quick lane, whose thread continues it.
     pub(super) fn add_moved(&mut self, name: JobName, cell: Arc<ResultCell>) {
         self.moved.push(MovedJob { name, cell });
     }
 
-    /// A moved job was through before its thread saw that it had been moved.
+    /// Removes a moved job that had finished before its thread noticed the move.
     pub(super) fn forget_moved(&mut self, name: JobName) {
         self.moved.retain(|moved| moved.name != name);
     }
 
-    /// How many threads of the quick lane have left it and still compute.
+    /// How many threads have left the quick lane and still compute.
     pub(super) fn moved_threads(&self) -> usize {
         self.moved.len()
     }
 
-    /// Takes what is through.
+    /// Collects finished results.
     pub(super) fn take_results(&mut self) -> Vec<SlowResult> {
         let mut results = Vec::new();
         for thread in &mut self.threads {
@@ -198,8 +202,8 @@ impl SlowLane {
         results
     }
 
-    /// Gives what waits to threads that have nothing to do. Says when to look again, if something
-    /// still waits: nobody tells when the lane begins to starve.
+    /// Gives queued jobs to free threads. Returns when to check again if jobs are still queued:
+    /// nothing signals that the lane begins to starve.
     pub(super) fn hand_out(&mut self, width: usize, steward: &Thread) -> Option<Duration> {
         while let Some(call) = self.queue.pop() {
             match self.free_thread(width, steward) {
@@ -213,7 +217,7 @@ impl SlowLane {
         None
     }
 
-    /// A thread without a job. The spare one is free only while the others are starved.
+    /// A free thread. The spare thread is used only while the others are starved.
     fn free_thread(&mut self, width: usize, steward: &Thread) -> Option<&mut SlowThread> {
         if let Some(free) = self.threads.iter().position(SlowThread::is_free) {
             return self.threads.get_mut(free);
@@ -240,7 +244,7 @@ impl SlowLane {
     }
 }
 
-/// What waits for the slow lane: definitions take turns.
+/// Queued jobs of the slow lane; definitions take turns.
 #[derive(Default)]
 struct SlowQueue {
     calls: BTreeMap<DefinitionId, VecDeque<Call>>,
@@ -304,7 +308,7 @@ mod tests {
         JobName { batch: 7, number, definition: DefinitionId(1) }
     }
 
-    /// A thread that has a job, and never computes it.
+    /// A thread with a job that it never computes.
     fn busy_thread(number: usize) -> SlowThread {
         let (jobs, _) = mpsc::channel();
         let running = Some((job(number), Stopwatch::start()));

@@ -1,4 +1,4 @@
-//! Time that a thread was given by the processor: what a job costs, however busy the machine is.
+//! Processor time of threads: the cost of a job, independent of how busy the machine is.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::clock::Stopwatch;
 use crate::thread_priority::Handle;
 
-/// The time of the thread that asks, at some moment. Elsewhere than on Unix it is time that passed.
+/// The processor time of the calling thread at some moment. On systems other than Unix it is
+/// elapsed time.
 #[derive(Debug)]
 pub(super) struct ThreadTime(#[cfg(unix)] Duration, #[cfg(not(unix))] Stopwatch);
 
@@ -26,8 +27,9 @@ impl ThreadTime {
         Self(Stopwatch::start())
     }
 
-    /// What a thread of this process has used since a moment of its own, as far as the system has
-    /// counted: the last few milliseconds may be missing. Nothing where that cannot be known.
+    /// The processor time that a thread of this process has used since a moment of its own, as far
+    /// as the system has counted: the last few milliseconds may be missing. `None` if it cannot be
+    /// known.
     #[cfg(target_os = "linux")]
     pub(super) fn elapsed_of(&self, thread: Handle) -> Option<Duration> {
         let path = format!("/proc/self/task/{}/schedstat", thread.number());
@@ -41,7 +43,7 @@ impl ThreadTime {
         None
     }
 
-    /// What the thread, which must be the same, has used since.
+    /// The processor time that the calling thread, which must be the same, has used since.
     #[cfg(unix)]
     pub(super) fn elapsed(&self) -> Duration {
         Self::now().0.saturating_sub(self.0)
@@ -69,7 +71,7 @@ mod tests {
             ends.recv().expect("somebody says so");
         });
         let (handle, since) = get.recv().expect("it says who it is");
-        // It waits now, so everything has been counted.
+        // The other thread waits now, so all its time has been counted.
         let used = (0..).find_map(|_| {
             std::thread::yield_now();
             since.elapsed_of(handle).filter(|used| *used >= Duration::from_millis(3))

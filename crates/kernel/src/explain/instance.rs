@@ -1,7 +1,7 @@
-//! Why an instance has not gone on: everything it waits for, by name.
+//! Explains what an instance waits for.
 //!
-//! What is named comes from the notation's own view, like `waitingFor` of the HTTP API, so that
-//! both agree. When it comes is what the kernel has armed.
+//! The waits come from the view of the notation, like `waitingFor` of the HTTP API, so that both
+//! agree. Their times come from the timers that the kernel has armed.
 
 use meantime_core::{Outcome, TaskId, Timestamp, View, Waiting, WaitingKind};
 
@@ -9,10 +9,10 @@ use super::task::standing;
 use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, Phase, TaskRow};
 
-/// How many things are named before the rest is counted.
+/// How many waits are named before the rest is only counted.
 const NAMED: usize = 20;
 
-/// Where an instance stands, and what it waits for. `tasks` are those of the instance.
+/// The state of an instance, and what it waits for. `tasks` are the tasks of the instance.
 pub fn explain_instance(
     row: &InstanceRow,
     view: &View,
@@ -21,7 +21,7 @@ pub fn explain_instance(
     now: Timestamp,
 ) -> String {
     if let Some(damage) = &row.meta.damaged {
-        return format!("the instance is damaged and stands still: {damage}; it can be cancelled");
+        return format!("the instance is damaged and does not run: {damage}; it can be cancelled");
     }
     if row.phase.is_ended() {
         return ended(row);
@@ -81,7 +81,7 @@ fn waits(
     format!("waits for {}", named.join(", and for "))
 }
 
-/// One thing that is waited for.
+/// One wait as text.
 fn name(it: &Waiting, row: &InstanceRow, tasks: &[TaskRow], now: Timestamp) -> String {
     let what = match it.kind {
         WaitingKind::Task => "the task",
@@ -115,7 +115,7 @@ fn name(it: &Waiting, row: &InstanceRow, tasks: &[TaskRow], now: Timestamp) -> S
     }
 }
 
-/// Where, unless that says no more than the name.
+/// The element, unless it says no more than the name.
 fn at(element: &str, name: &str) -> String {
     if element.is_empty() || element == name { String::new() } else { format!(" at {element:?}") }
 }

@@ -1,4 +1,4 @@
-//! Why a schedule runs next when it does, and what became of its occurrences.
+//! Explains when a schedule runs next, and the outcomes of its occurrences.
 
 use meantime_core::time::Rule;
 use meantime_core::{OccurrenceOutcome, Outcome};
@@ -34,7 +34,7 @@ pub fn explain_occurrence(row: &OccurrenceRow) -> String {
     }
 }
 
-/// What a schedule starts, when it does so next, and why not, if it does not.
+/// What a schedule starts, when it does so next, or why it does not.
 pub fn explain_schedule(
     row: &InstanceRow,
     view: &ScheduleView,

@@ -1,11 +1,11 @@
-//! Why a task is not done yet, or how it ended.
+//! Explains why a task has not ended yet, or how it ended.
 
 use meantime_core::{TaskId, TaskKind, TaskOutcome, Timestamp};
 
 use crate::history::Record;
 use crate::store::{HistoryRow, TaskRow, TaskState};
 
-/// Where a task stands, what it waits for, and how its last attempt failed.
+/// The state of a task, what it waits for, and how its last attempt failed.
 pub fn explain_task(task: &TaskRow, now: Timestamp) -> String {
     let deadline =
         task.deadline_at.map_or_else(String::new, |at| format!("; it must be over by {at}"));
@@ -14,7 +14,7 @@ pub fn explain_task(task: &TaskRow, now: Timestamp) -> String {
     format!("{what} {}{deadline}", standing(task, now))
 }
 
-/// What a task does, as the end of a sentence about it.
+/// The state of a task, as the end of a sentence.
 pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
     let attempts = format!("attempt {} of {}", task.attempt, task.spec.retry.max_attempts);
     let failed = match &task.outcome {
@@ -37,7 +37,7 @@ pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
         },
         TaskState::Leased => {
             let lease = task.lease.as_ref();
-            let worker = lease.map_or("somebody", |lease| lease.worker.as_str());
+            let worker = lease.map_or("a worker", |lease| lease.worker.as_str());
             let until = lease.map_or_else(String::new, |lease| format!(" until {}", lease.until));
             format!("is with {worker}{until}, {attempts}{failed}")
         }
@@ -54,7 +54,7 @@ pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
     }
 }
 
-/// The story of a task that is over, from the history of its instance, in any order.
+/// The history of a task that has ended, from the history of its instance, in any order.
 pub fn explain_past_task(history: &[HistoryRow], task: TaskId) -> Option<String> {
     let mut rows: Vec<&HistoryRow> = history.iter().collect();
     rows.sort_by_key(|row| row.seq);

@@ -1,4 +1,4 @@
-//! Batches: gathered from the ready set, fed by the store, computed, and handed to the commit.
+//! Batches: filled from the ready set, read from the store, computed, and sent to the commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,25 +29,25 @@ use crate::store::{
     TaskState, TimerKey, Unit, Wanted, Write,
 };
 
-/// How many global commands one batch takes.
+/// The most global commands in one batch.
 const GLOBAL_PER_BATCH: usize = 1_024;
 
-/// A timer that is later than this is overdue: the engine was not there, or has more to do than it
-/// can.
+/// A timer that is later than this is overdue: the engine was down, or has more work than it can
+/// do.
 const OVERDUE_MS: i64 = 1_000;
 
-/// A batch on its way.
+/// A batch between its start and the answer of its commit.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Whom its turns are for.
+    /// Which kinds of turns it contains; decides how long the batch may take.
     pub(super) mix: Mix,
-    /// The lease term in which it began, whose numbers it gives.
+    /// The lease term in which it began; its sequence numbers are valid only in this term.
     lease_term: Option<u64>,
-    /// When it began, in real time.
+    /// The real time at which it began.
     pub(super) begun: Timestamp,
     pub(super) entries: Vec<BatchEntry>,
     pub(super) global: Vec<GlobalCommand>,
-    /// What the plan's units stand for, in order.
+    /// The origin of each unit of the plan, in order.
     pub(super) origins: Vec<UnitOrigin>,
     pub(super) units: Vec<Unit>,
     pub(super) claims: Vec<usize>,
@@ -56,21 +56,21 @@ pub(super) struct Batch {
     wanted: Vec<Wanted>,
     fetched: Fetched,
     jobs: Vec<usize>,
-    /// Entries that come with their turn: their own batch did not wait for it.
+    /// Entries with a computed turn: a slow turn that left its batch, or one that was deferred.
     computed: Vec<(usize, Result<Turn, Fault>)>,
-    /// Entries whose turn is built: they become units when the plan is made.
+    /// Entries whose turn is built; they become units when the plan is made.
     turns: Vec<usize>,
-    /// The number under which the store commits it; zero before.
+    /// The number under which the store commits it; zero before the plan is made.
     pub(super) commit: u64,
     /// Whether it fires timers, and whether one of them is overdue.
     fires: bool,
     is_overdue: bool,
-    /// Its turns, which wait for an earlier batch that fires timers.
+    /// Its computed turns, while it waits for an earlier batch that fires timers.
     pub(super) held: Option<Vec<Option<Result<Turn, Fault>>>>,
 }
 
 impl Batch {
-    /// Claims that get nothing ask once more.
+    /// Lets claims that get no task ask the store once more.
     fn repeat_claims(&self) {
         for global in &self.global {
             if let GlobalAction::Claim(claim) = &global.item {
@@ -79,7 +79,7 @@ impl Batch {
         }
     }
 
-    /// A global command was answered or handed on, whatever becomes of the commit.
+    /// A global command was answered or became something else, independent of the commit's result.
     pub(super) fn finish_global(&mut self, number: usize) {
         if let Some(global) = self.global.get_mut(number) {
             global.over = true;
@@ -98,30 +98,30 @@ pub(super) struct BatchEntry {
     pub(super) cached: Option<InstanceRow>,
     pub(super) builder: Option<Box<TurnBuilder>>,
     pub(super) runnable: Option<Runnable>,
-    /// It left the batch, because its turn takes long; nothing of it is here.
+    /// Its turn is slow and has left the batch; this entry is empty.
     pub(super) left: bool,
 }
 
-/// What one unit of the plan stands for.
+/// The origin of one unit of the plan.
 #[derive(Debug)]
 pub(super) enum UnitOrigin {
-    /// The turn of an entry: the row as it will be, and the cache updates.
+    /// The turn of an entry: the row after the turn, and the cache updates.
     Turn(usize, Box<InstanceRow>, Vec<CacheUpdate>),
-    /// A detached task whose instance is over, and what was said of it, if anything.
+    /// A detached task of an ended instance, and the report or expiry that changes it, if any.
     Detached(Option<Box<PendingItem>>, Box<TaskRow>),
     /// A global command.
     GlobalCommand(usize),
-    /// A task handed out for a claim.
+    /// A task leased to a claim.
     Claimed(usize, Box<TaskRow>),
     /// A task that a global command changed.
     Changed(usize, Box<TaskRow>),
-    /// The incident of a damaged instance, and whom to tell.
+    /// The incident of a damaged instance, and the callers to answer.
     Damage(InstanceId, Vec<Ticket>),
-    /// Something without a turn, and who waits for it, if anybody.
+    /// A write without a turn, and the caller to answer, if any.
     Aside(Option<Ticket>),
 }
 
-/// What memory must learn of a unit that took effect.
+/// What memory must learn of a unit that was committed.
 #[derive(Debug)]
 pub(super) enum CacheUpdate {
     Armed(TimerKey, DefinitionId),
@@ -137,7 +137,7 @@ impl Batch {
         self.entries.push(entry);
     }
 
-    /// Takes out an entry whose turn takes long.
+    /// Takes out an entry with a slow turn; an empty entry keeps its index.
     fn take_slow(&mut self, index: usize) -> Option<BatchEntry> {
         let entry = self.entries.get_mut(index)?;
         let gone = BatchEntry { left: true, ..BatchEntry::new(entry.id) };
@@ -153,7 +153,7 @@ impl Batch {
 }
 
 impl BatchEntry {
-    /// Whose instance it is, as far as is known.
+    /// The definition of its instance, as far as it is known.
     pub(super) fn definition_id(&self) -> DefinitionId {
         self.builder.as_ref().map_or(DefinitionId(0), |it| it.row.definition)
     }
@@ -188,8 +188,9 @@ fn cache_updates(writes: &[Write], definition: DefinitionId) -> Vec<CacheUpdate>
 }
 
 impl Machine {
-    /// Gathers a batch, if there is something to do and room for it. Never waits: what is there
-    /// is taken, so an idle engine commits at once and a busy one in groups (I11).
+    /// Starts a batch if there is work and fewer than `batches_in_flight` batches are in flight. It
+    /// takes what is ready and never waits for more, so an idle engine commits at once and a busy
+    /// one in groups (I11).
     pub(super) fn begin_batch(&mut self) -> bool {
         let full = self.batches.len() >= self.config.batches_in_flight;
         let nothing = self.mailboxes.none_ready() && self.global.is_empty();
@@ -199,7 +200,9 @@ impl Machine {
         self.drop_stale_turns();
         let (lease_term, begun) = (self.cluster.lease_term(), self.clock);
         let mut batch = Batch { lease_term, begun, ..Batch::default() };
-        // On a shared store two commits go side by side, and the later one may be faster.
+        // On a shared store the commits of two batches run in parallel and may finish in any order.
+        // While a batch with overdue timers is in flight, no second one with timers is started, so
+        // that they fire in due order (T8).
         let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
         let picked = self.mailboxes.pick(&PickRules {
@@ -219,7 +222,7 @@ impl Machine {
         let global = self.global.len().min(GLOBAL_PER_BATCH);
         batch.global = self.global.drain(..global).collect();
         if batch.entries.is_empty() && batch.global.is_empty() {
-            // What was picked may have been nothing; what is passed over has to wait.
+            // The picked mailboxes may have been empty; what was skipped waits for another event.
             return found && !self.mailboxes.none_ready();
         }
         let request = self.request(&mut batch, fresh);
@@ -246,16 +249,16 @@ impl Machine {
         }
     }
 
-    /// Whether an earlier batch fires timers and has not reached its commit: timers fire in the
-    /// order in which they are due, however long their turns take to read and to compute (T8). A
-    /// turn that takes long has left its batch by then.
+    /// Whether an earlier batch fires timers and has no commit number yet. Timers fire in due
+    /// order, however long their turns take to read and compute (T8). A slow turn has left its
+    /// batch and does not count.
     fn waits_for_timers(&self, number: u64) -> bool {
         let fires = |batch: &Batch| batch.fires && batch.commit == 0;
         self.batches.get(&number).is_some_and(|batch| batch.fires)
             && self.batches.range(..number).any(|(_, batch)| fires(batch))
     }
 
-    /// Takes up a batch whose turns waited for an earlier one.
+    /// Continues a batch whose turns waited for an earlier one.
     pub(super) fn resume_held_batches(&mut self) {
         let held = self.batches.iter().filter(|(_, batch)| batch.held.is_some());
         let next = held.map(|(number, _)| *number).find(|number| !self.waits_for_timers(*number));
@@ -268,7 +271,7 @@ impl Machine {
         let solo_limit = self.limits.events_per_turn;
         let mailbox = self.mailboxes.get_mut(id)?;
         let limit = if mailbox.solo > 0 { 1 } else { solo_limit };
-        // One event at a time means the inbox first, then what is pending.
+        // With one event per turn, events of the inbox are taken before pending items.
         let inbox_first = mailbox.solo > 0 && mailbox.durable && !self.slow.has_cancel(id);
         let from_memory = if inbox_first { 0 } else { limit };
         mailbox.in_flight = true;
@@ -279,13 +282,14 @@ impl Machine {
         Some(BatchEntry { class, items, inbox, cached, ..BatchEntry::new(id) })
     }
 
-    /// What the first entries of a batch and its global commands need; the others come with their
-    /// turn.
+    /// The reads for the fresh entries and the global commands of a batch; entries with a computed
+    /// turn were read by their first batch.
     fn request(&mut self, batch: &mut Batch, fresh: usize) -> FetchRequest {
         let mut tasks = BTreeSet::new();
         for (index, entry) in batch.entries.iter().enumerate() {
             if index >= fresh {
-                // Its locks went with its first batch: what it stands on is looked at again.
+                // The locks of its first batch are released: row and inbox are read again, to
+                // compare them with the ones that the turn was computed from.
                 let starts = entry.builder.as_ref().is_none_or(|it| it.insert);
                 if self.config.shared_store && !starts {
                     batch.wanted.push(Wanted { id: entry.id, row: true, inbox: true });
@@ -297,9 +301,11 @@ impl Machine {
                 Some(PendingItem { item: MailboxItem::Start(..), .. })
             );
             let row = !new && (entry.cached.is_none() || self.config.shared_store);
-            // Other nodes write events too, and may be gone before they turn them.
+            // On a shared store other nodes write to the inbox too, and may stop before they
+            // process it.
             let inbox = entry.inbox || (row && self.config.shared_store);
-            // An event that cannot be decoded keeps back those that come after it.
+            // An event that cannot be decoded blocks the ones after it, so the inbox is always
+            // read.
             let inbox = inbox || self.damaged.contains(&entry.id);
             if row || inbox {
                 batch.wanted.push(Wanted { id: entry.id, row, inbox });
@@ -314,7 +320,8 @@ impl Machine {
             match &global.item {
                 GlobalAction::Claim(claim) => {
                     claim.seen.set(self.claims.offered());
-                    // Claims of one batch may want the same rows: each sees enough for all.
+                    // Claims of one batch may match the same rows: each reads enough for all of
+                    // them.
                     let limit = wanted_tasks.min(self.limits.claim_tasks);
                     claims.push(claim.query(limit, &self.claims.busy));
                     batch.claims.push(number);
@@ -334,7 +341,7 @@ impl Machine {
         }
     }
 
-    /// What a batch needs is there: its turns are built.
+    /// The reads of a batch are answered: builds its turns.
     pub(super) fn fetched(&mut self, number: u64, fetched: Result<Fetched, store::Error>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         let mut fetched = match fetched {
@@ -369,7 +376,8 @@ impl Machine {
         let incidents = std::mem::take(&mut fetched.incidents);
         self.global_units(&mut batch, &tasks, claimed, incidents);
         if has_new_damage {
-            // Damaged tasks may stand where good ones would have been seen.
+            // Damaged tasks counted against the limit of the query, so the claims may have missed
+            // good ones.
             batch.repeat_claims();
         }
         batch.fetched = fetched;
@@ -381,7 +389,8 @@ impl Machine {
         }
     }
 
-    /// Slow turns that another node was faster than, or whose rows were damaged, begin anew.
+    /// Drops slow turns whose instance was changed or locked by another node, or was damaged: they
+    /// are computed again. Only on a shared store; elsewhere no other node can change a row.
     fn drop_overtaken(
         &mut self,
         batch: &mut Batch,
@@ -394,7 +403,8 @@ impl Machine {
             let Some(entry) = batch.entries.get_mut(*index) else { continue };
             let Some(builder) = entry.builder.as_ref().filter(|it| !it.insert) else { continue };
             let read = instances.remove(&entry.id).unwrap_or_default();
-            // What cannot be decoded is met by a new turn, which sets the instance aside.
+            // A row or event that cannot be decoded is handled by the new turn, which puts the
+            // instance into quarantine.
             let is_other =
                 read.damage.is_some() || !builder.stands_on(read.row.as_ref(), &read.inbox);
             if read.busy || is_other {
@@ -404,11 +414,11 @@ impl Machine {
         }
     }
 
-    /// Somebody else has closed an incident since it was looked up.
+    /// Answers the callers of incidents that were closed after they were looked up.
     fn drop_closed(&mut self, batch: &mut Batch, open: &[Option<store::IncidentRow>]) {
         let open: BTreeSet<IncidentId> = open.iter().flatten().map(|row| row.id).collect();
         let is_closed = |it: &PendingItem| it.item.incident().is_some_and(|id| !open.contains(&id));
-        // An entry that comes with its turn was looked up by its first batch.
+        // Entries with a computed turn were checked by their first batch.
         for entry in batch.entries.iter_mut().filter(|entry| entry.builder.is_none()) {
             for pending in entry.items.extract_if(.., |pending| is_closed(pending)) {
                 if let (Some(id), Some(ticket)) = (pending.item.incident(), pending.ticket) {
@@ -431,7 +441,7 @@ impl Machine {
         }
     }
 
-    /// How many events the next turn takes: after a fault they are tried one by one.
+    /// The most events of the next turn: after a fault they are tried one by one.
     fn events_in_turn(&self, id: InstanceId) -> usize {
         match self.mailboxes.get(id) {
             Some(mailbox) if mailbox.solo > 0 => 1,
@@ -439,7 +449,7 @@ impl Machine {
         }
     }
 
-    /// Puts one turn together; gives back the call of the notation, if one is needed.
+    /// Builds one turn; returns the job for its notation, if one is needed.
     fn build_turn(
         &mut self,
         batch: &mut Batch,
@@ -546,7 +556,7 @@ impl Machine {
         }
     }
 
-    /// Ends an instance without asking its notation.
+    /// Ends an instance without calling its notation.
     fn end_by_kernel(
         &mut self,
         batch: &mut Batch,
@@ -562,7 +572,7 @@ impl Machine {
         self.add_turn_result(batch, index, turn_result);
     }
 
-    /// The definition is not in memory: the work goes back until it is.
+    /// The definition is not in memory: the items are queued again until it is.
     fn wait_for_definition(
         &mut self,
         batch: &mut Batch,
@@ -589,7 +599,7 @@ impl Machine {
         }
     }
 
-    /// Nothing can happen to an instance that is over, or is not there; callers are told.
+    /// An instance that has ended or does not exist accepts nothing: callers are answered.
     pub(super) fn answer_ended(
         &mut self,
         batch: &mut Batch,
@@ -627,11 +637,13 @@ impl Machine {
                 }
                 self.output(Output::Reply(ticket, answer));
             } else if matches!(pending.item, MailboxItem::Timer(_)) {
+                // Stale: the instance ended after the timer was queued, and its end has cancelled
+                // the timer.
                 self.counters.stale_fires += 1;
             }
         }
         if let Some(row) = row.filter(|_| !inbox.is_empty()) {
-            // What reached an instance after its end goes back to its buffer, or nowhere.
+            // Events that arrived after the end return to their buffer or are dropped.
             let mut builder = Box::new(TurnBuilder::new(row, false));
             builder.more_inbox = inbox.len() >= self.limits.events_per_turn;
             let mut env = self.env(tasks);
@@ -642,7 +654,7 @@ impl Machine {
         }
     }
 
-    /// The notations have answered: the plan is made.
+    /// The turns of a batch are computed: makes its plan.
     pub(super) fn advanced(&mut self, number: u64, turns: Vec<Option<Result<Turn, Fault>>>) {
         if self.waits_for_timers(number) {
             if let Some(batch) = self.batches.get_mut(&number) {
@@ -652,7 +664,9 @@ impl Machine {
         }
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if batch.lease_term != self.cluster.lease_term() {
-            // Who sat here before may have used the numbers that would follow.
+            // The lease was lost since the batch began. Another process may have held the same node
+            // number and used the sequence numbers that this plan would assign (I5). Nothing was
+            // written.
             let lost = store::Error::Unavailable("the node has lost its lease".to_owned());
             return self.give_up(batch, &lost);
         }
@@ -697,7 +711,8 @@ impl Machine {
             return;
         }
         let units = std::mem::take(&mut batch.units);
-        // Numbered in the order in which they reach the store, which the last number then tells.
+        // Commits are numbered in the order in which they reach the store, so the last stored
+        // number answers whether an ambiguous commit took effect.
         batch.commit = self.next_commit;
         self.next_commit += 1;
         let (now, lease_term) = (self.now.engine, self.cluster.lease_term());
@@ -706,7 +721,7 @@ impl Machine {
         self.output(Output::Commit(number, fetched, plan));
     }
 
-    /// Leaves the heaviest turns to later batches, when there is more than one commit should have.
+    /// Moves the heaviest turns to later batches if one commit would have too many effects.
     fn defer_heavy_turns(
         &mut self,
         batch: &mut Batch,
@@ -767,8 +782,9 @@ impl Machine {
         }
     }
 
-    /// Makes the units of all turns at once, in the same breath as the number of their commit: so
-    /// history is numbered in the order in which it becomes visible, and can be followed.
+    /// Makes the units of all turns together with the commit number: sequence numbers of history
+    /// are then assigned in the order in which they become visible, so a reader can follow the
+    /// history by number.
     fn make_units(&mut self, batch: &mut Batch) {
         let no_tasks = BTreeMap::new();
         let mut env = self.env(&no_tasks);
@@ -787,7 +803,7 @@ impl Machine {
         }
     }
 
-    /// Puts items back where they came from, in order, before anything newer.
+    /// Queues items again in their order, before newer ones.
     pub(super) fn requeue(
         &mut self,
         id: InstanceId,
@@ -834,7 +850,7 @@ fn job(
     }
 }
 
-/// Whether a caller waits in this way.
+/// Whether a caller of the entry waits in this way.
 fn entry_awaits(batch: &Batch, index: usize, wait: Wait) -> bool {
     let items = batch.entries.get(index).map_or(&[][..], |entry| &entry.items);
     items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
@@ -844,7 +860,9 @@ fn claim_size(global: &GlobalCommand) -> usize {
     if let GlobalAction::Claim(claim) = &global.item { claim.command.max } else { 0 }
 }
 
-/// What becomes of a detached task whose instance is over, by a report or by silence.
+/// The new row of a detached task whose instance has ended, after a report, a timeout or an expiry.
+/// None if the item is stale: the task is done, the token is no longer valid, or the lease has
+/// ended.
 fn detached_after(task: &TaskRow, item: &MailboxItem, machine: &Machine) -> Option<Box<TaskRow>> {
     let now = machine.now.engine;
     match item {
@@ -860,7 +878,8 @@ fn detached_after(task: &TaskRow, item: &MailboxItem, machine: &Machine) -> Opti
         MailboxItem::LeaseExpired(_) if has_expired(task, machine.now) => {
             let mut again = task.clone();
             expire(&mut again, now);
-            // There is no instance left to show an incident: the last expiry is the outcome.
+            // No instance is left that could show an incident: the last allowed expiry is the
+            // outcome.
             if again.expiries >= machine.limits.lease_expiries {
                 let text = format!("{} leases in a row expired", again.expiries);
                 let (failure, cause) = (Failure::new(LEASE_EXPIRED, text), TaskCause::LeaseExpired);
@@ -879,7 +898,7 @@ fn ended_answer(item: &MailboxItem, id: InstanceId, known: bool) -> Result<Reply
         MailboxItem::Edit { timer, .. } => Err(Error::UnknownTimer(*timer)),
         MailboxItem::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
         _ if !known => Err(Error::UnknownInstance(id)),
-        // Cancelling what is over changes nothing, and is no mistake.
+        // Cancelling an ended instance changes nothing and is not an error.
         MailboxItem::Event(Event::Cancel { .. }, _) | MailboxItem::Await => Ok(Reply::Done),
         _ => Err(Error::InstanceEnded(id)),
     }

@@ -1,7 +1,8 @@
-//! Instance rows kept in memory, bounded in bytes.
+//! A cache of instance rows, bounded in bytes.
 //!
-//! Written only after a commit and dropped on conflict, so that what is here is what the store
-//! has. A node that shares its store with others must still check the turn number under the lock.
+//! Rows are added only after a commit and removed when a batch takes them; after a conflict they
+//! are not put back. So a cached row is what the store has, as long as this process is the only
+//! writer. On a shared store nothing is cached.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,11 @@ use meantime_core::InstanceId;
 use crate::open::Key;
 use crate::store::InstanceRow;
 
-/// A row and when it was last used. Boxed: nodes of a map are half empty, and rows are large.
+/// A row and when it was last used. Boxed, because nodes of a map are half empty and rows are
+/// large.
 type Entry = (u64, Box<InstanceRow>);
 
-/// The cache: least recently used rows go first.
+/// A least recently used cache.
 #[derive(Debug)]
 pub(super) struct Cache {
     rows: BTreeMap<InstanceId, Entry>,
@@ -38,7 +40,7 @@ impl Cache {
         self.rows.get(&id).is_some_and(|(_, row)| row.open.timers.contains_key(&timer))
     }
 
-    /// Takes a row out: it is about to change.
+    /// Removes a row, because it is about to change.
     pub(super) fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
         let (used, row) = self.rows.remove(&id)?;
         self.by_use.remove(&used);
@@ -46,7 +48,7 @@ impl Cache {
         Some(*row)
     }
 
-    /// Keeps a row that was just committed. Instances that are over are not kept.
+    /// Keeps a row that was just committed, unless the instance has ended.
     pub(super) fn put(&mut self, row: InstanceRow) {
         self.take(row.id);
         if row.phase.is_ended() {
@@ -65,11 +67,11 @@ impl Cache {
     }
 }
 
-/// What a row takes in memory, with its entries in both maps and what the allocator adds.
+/// The memory of a row with its entries in both maps and the overhead of the allocator.
 fn size(row: &InstanceRow) -> usize {
     const ENTRIES: usize = 160;
     const BLOCK: usize = 32;
-    // The first entry of a map allocates room for eleven.
+    // The first entry of a map allocates a node for eleven.
     const MAP: usize = 512;
     let open = &row.open;
     let maps = [

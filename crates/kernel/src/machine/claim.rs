@@ -1,8 +1,8 @@
-//! Tasks for workers: claims that wait, leases that may expire, retries that are not due yet.
+//! Tasks for workers: waiting claims, leases that may expire, retries that are not due yet.
 //!
-//! The rows are the truth; this remembers when something must happen to them, so that nothing
-//! polls (I12). A waiting claim costs no thread and no query: a commit that makes a task ready
-//! wakes the first claim it suits.
+//! The stored rows decide; this is only a schedule of when to look at them again, so that nothing
+//! polls (I12). A waiting claim needs no thread and no query: a commit that makes a task ready
+//! wakes the first claim that matches it.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,21 +15,21 @@ use crate::clock::Now;
 use crate::command::ClaimCommand;
 use crate::store::{ClaimQuery, TaskRow, TaskState, WaitingTask};
 
-/// How many offers are remembered for claims that are about to wait.
+/// The most offers remembered for claims that are about to wait.
 const REMEMBERED_OFFERS: usize = 1_024;
 
-/// A worker's request, possibly waiting for a task to turn up.
+/// A claim, possibly waiting for a task.
 #[derive(Debug, Clone)]
 pub(super) struct ParkedClaim {
     pub(super) command: ClaimCommand,
-    /// Real time at which the worker gives up.
+    /// The real time at which the worker stops waiting.
     pub(super) until: Timestamp,
-    /// How many offers there had been when the store was asked.
+    /// The number of offers when the store was asked.
     pub(super) seen: Cell<u64>,
-    /// All that the store had for it was for others, or past its deadline: there may be more
-    /// behind.
+    /// All tasks found by the query were taken by others or past their deadline: there may be more
+    /// after them.
     pub(super) was_crowded_out: Cell<bool>,
-    /// The queue and type of the task that woke it: whoever comes after it in line was not told.
+    /// Queue and type of the task that woke it: the claims behind it were not woken for this task.
     offer: Option<(String, Option<String>)>,
 }
 
@@ -59,7 +59,7 @@ impl ParkedClaim {
     }
 }
 
-/// What is known of tasks that something must happen to.
+/// The schedule of tasks, and the waiting claims.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     parked: VecDeque<(Ticket, ParkedClaim)>,
@@ -69,23 +69,23 @@ pub(super) struct Claims {
     leases: BTreeSet<(Timestamp, TaskId)>,
     timeouts: BTreeSet<(Timestamp, TaskId)>,
     delays: BTreeSet<(Timestamp, TaskId)>,
-    /// The latest offers, so that a claim that is about to wait sees what it missed.
+    /// The latest offers, so that a claim that is about to wait finds those it missed.
     offers: VecDeque<(String, Option<String>)>,
     offered: u64,
     /// Whether other nodes have workers too.
     shared: bool,
-    /// Offers that no claim of this node waited for.
+    /// Offers for which no claim of this node waited.
     unwanted: BTreeSet<(String, Option<String>)>,
-    /// Tasks that a batch under way hands out.
+    /// Tasks that a batch in flight leases.
     pub(super) busy: BTreeSet<TaskId>,
-    /// The commit whose results are being heard.
+    /// The commit whose results are being applied.
     pub(super) commit: u64,
 }
 
-/// What one task waits for.
+/// When to look at one task again.
 #[derive(Debug)]
 struct Waits {
-    /// The commit that said so.
+    /// The commit that this comes from.
     commit: u64,
     lease_until: Option<Timestamp>,
     timeout_at: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl Claims {
         Self { shared, ..Self::default() }
     }
 
-    /// Takes up where a node stopped; gives back the engine tasks that must run again.
+    /// Restores the schedule after a start; returns the engine tasks that must run again.
     pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>, now: Timestamp) -> Vec<TaskId> {
         let mut redispatch = Vec::new();
         for task in tasks {
@@ -117,7 +117,7 @@ impl Claims {
                         redispatch.push(task.id);
                     }
                 }
-                // The type is not known here; an empty name suits claims of any type.
+                // The type is not stored in this index; an empty name matches claims of any type.
                 TaskState::Ready => self.delay(task.id, task.available_at, task.kind, task.queue),
                 TaskState::Held | TaskState::Done => {}
             }
@@ -125,8 +125,8 @@ impl Claims {
         redispatch
     }
 
-    /// A commit changed a task. Answers of commits may overtake each other: what is older than what
-    /// is known is not news.
+    /// A commit changed a task. The answers of two commits may arrive in the wrong order: an older
+    /// one is ignored, because it must not overwrite what a newer commit wrote.
     pub(super) fn changed(&mut self, task: &TaskRow, now: Timestamp) {
         if self.waits.get(&task.id).is_some_and(|known| known.commit > self.commit) {
             return;
@@ -154,7 +154,7 @@ impl Claims {
         }
     }
 
-    /// A task is over, or changes: nothing of what was known of it counts any more.
+    /// A task has ended or changes: removes it from the schedule.
     pub(super) fn over(&mut self, task: TaskId) {
         let Some(waits) = self.waits.remove(&task) else { return };
         self.leases.retain_not(waits.lease_until, task);
@@ -162,7 +162,8 @@ impl Claims {
         self.delays.retain_not(waits.delayed.map(|it| it.until), task);
     }
 
-    /// A claim found nothing: it waits, unless something turned up since the store was asked.
+    /// A claim found nothing: it waits, unless an offer came after the store was asked, which its
+    /// query may have missed.
     pub(super) fn park(&mut self, ticket: Ticket, mut claim: ParkedClaim) {
         claim.offer = None;
         let missed = usize::try_from(self.offered - claim.seen.get()).unwrap_or(usize::MAX);
@@ -176,7 +177,7 @@ impl Claims {
         }
     }
 
-    /// Offers that nobody here waited for, since the last time; others may.
+    /// The offers since the last call for which no claim of this node waited; other nodes are told.
     pub(super) fn take_unwanted(&mut self) -> BTreeSet<(String, Option<String>)> {
         std::mem::take(&mut self.unwanted)
     }
@@ -186,7 +187,7 @@ impl Claims {
         self.woken.extend(self.parked.drain(..));
     }
 
-    /// How many claims wait, and how many leases there are.
+    /// The number of waiting claims and of leases.
     pub(super) fn levels(&self) -> (usize, usize) {
         (self.parked.len(), self.leases.len())
     }
@@ -196,8 +197,8 @@ impl Claims {
         self.offered
     }
 
-    /// A caller gave up; says whether it was a waiting claim. The task that one was woken for is
-    /// offered to the next.
+    /// A caller stops waiting; returns whether it was a waiting claim. If that claim was already
+    /// woken, its task is offered to the next one.
     pub(super) fn forget(&mut self, ticket: Ticket) -> bool {
         let before = self.parked.len();
         self.parked.retain(|(parked, _)| *parked != ticket);
@@ -210,20 +211,21 @@ impl Claims {
         found
     }
 
-    /// A claim takes nothing after all: the task that woke it is offered to the next.
+    /// A claim takes no task: the task that woke it is offered to the next claim.
     pub(super) fn pass_on(&mut self, claim: ParkedClaim) {
         if let Some((queue, name)) = claim.offer {
             self.offer_first(&queue, name.as_deref());
         }
     }
 
-    /// A task that a batch was to hand out is free again.
+    /// A task that a batch was to lease can be claimed again.
     pub(super) fn give_back(&mut self, task: &TaskRow) {
         self.busy.remove(&task.id);
         self.offer_first(&task.spec.queue, Some(&task.spec.name));
     }
 
-    /// Leases and attempts whose time is up, each with what to tell its instance.
+    /// Expired leases and attempts, each as an item for its instance. Leases are in real time;
+    /// attempt timeouts and retry delays are in engine time.
     pub(super) fn take_due(&mut self, now: Now) -> Vec<(TaskId, MailboxItem)> {
         let mut due = Vec::new();
         while let Some((_, task)) = pop_due(&mut self.timeouts, now.engine) {
@@ -253,18 +255,18 @@ impl Claims {
         std::mem::take(&mut self.redispatch)
     }
 
-    /// Claims that may find something now.
+    /// Claims that may find a task now.
     pub(super) fn take_woken(&mut self) -> Vec<(Ticket, ParkedClaim)> {
         std::mem::take(&mut self.woken)
     }
 
-    /// Everybody who waits: nobody can look for a task.
+    /// All waiting claims, when no task can be searched.
     pub(super) fn drain_waiting(&mut self) -> Vec<Ticket> {
         let waiting = self.parked.drain(..).chain(self.woken.drain(..));
         waiting.map(|(ticket, _)| ticket).collect()
     }
 
-    /// Callers who have waited long enough.
+    /// Claims whose waiting time has passed.
     pub(super) fn take_given_up(&mut self, now: Now) -> Vec<Ticket> {
         let mut given_up = Vec::new();
         self.parked.retain(|(ticket, claim)| {
@@ -277,7 +279,7 @@ impl Claims {
         given_up
     }
 
-    /// The next instants in engine and in real time.
+    /// The next wake-up times, in engine time and in real time.
     pub(super) fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let first = |set: &BTreeSet<(Timestamp, TaskId)>| set.first().map(|(at, _)| *at);
         let engine = [first(&self.timeouts), first(&self.delays)].into_iter().flatten().min();
@@ -301,7 +303,8 @@ impl Claims {
         self.waits.insert(task, Waits { commit, lease_until, timeout_at, delayed });
     }
 
-    /// Offers a ready task to this node's workers first, and remembers it if none waits for it.
+    /// Offers a ready task to this node's workers first; if none waits, it is recorded for other
+    /// nodes.
     fn offer_first(&mut self, queue: &str, name: Option<&str>) {
         let waiting = self.parked.len();
         self.offer(queue, name);
@@ -310,7 +313,7 @@ impl Claims {
         }
     }
 
-    /// Wakes the first waiting claim that a ready task suits; without a type, all of the queue.
+    /// Wakes the first waiting claim that matches a ready task; without a type, all waiting claims.
     pub(super) fn offer(&mut self, queue: &str, name: Option<&str>) {
         self.offered += 1;
         self.offers.push_back((queue.to_owned(), name.map(str::to_owned)));
@@ -343,7 +346,7 @@ fn pop_due(set: &mut BTreeSet<(Timestamp, TaskId)>, now: Timestamp) -> Option<(T
     set.pop_first()
 }
 
-/// Removes an entry that may not be there.
+/// Removes an entry if it exists.
 trait RetainNot {
     fn retain_not(&mut self, at: Option<Timestamp>, task: TaskId);
 }
@@ -413,7 +416,7 @@ mod tests {
         assert_eq!(told, [("q".to_owned(), Some("mail".to_owned()))]);
     }
 
-    /// A claim that the store failed hands its task on, and so does a commit that took no effect.
+    /// A claim whose batch failed passes its task on, and so does a commit that took no effect.
     #[test]
     fn what_a_failed_batch_was_to_hand_out_is_offered_again() {
         let mut claims = Claims::new(false);

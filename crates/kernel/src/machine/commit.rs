@@ -1,5 +1,5 @@
-//! After the commit, and only then: callers are answered, workers and instances woken, memory
-//! brought up to date (architecture, "The turn", step 6).
+//! After the commit, and only then: callers are answered, workers and instances are woken, and
+//! memory is updated. An effect before the commit would be visible even if the commit failed.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::open::Key;
 use crate::store::{self, InstanceRow, Phase, Refusal, TaskRow, TaskState, UnitDone, UnitResult};
 
 impl Machine {
-    /// A commit was answered.
+    /// The answer of a commit.
     pub(super) fn committed(
         &mut self,
         number: u64,
@@ -31,7 +31,8 @@ impl Machine {
                 self.verified(number, false, Vec::new());
             }
             Err(store::Error::Ambiguous { results, .. }) => {
-                // Never retried blindly: the store is asked whether it took effect (I2).
+                // Never repeated without asking: the commit may have taken effect. The store is
+                // asked (I2).
                 self.counters.ambiguous += 1;
                 self.mark_ambiguous(number);
                 let commit = self.batches.get(&number).map_or(0, |batch| batch.commit);
@@ -45,14 +46,15 @@ impl Machine {
         }
     }
 
-    /// It is known whether a commit took effect whose answer was lost.
+    /// The store knows whether an ambiguous commit took effect.
     pub(super) fn verified(&mut self, number: u64, took_effect: bool, results: Vec<UnitResult>) {
         let was_answered = self.clear_ambiguous(number);
         if took_effect {
             self.finish_batch(number, results);
         } else if let Some(mut batch) = self.batches.remove(&number) {
             if was_answered {
-                // Its callers have heard that it is in doubt: it is not done later.
+                // Callers were already answered `store_ambiguous` and may act on it: the command
+                // must not be executed later.
                 let why = "the commit took no effect".to_owned();
                 self.give_up(batch, &store::Error::Unavailable(why));
                 return;
@@ -68,7 +70,7 @@ impl Machine {
         }
     }
 
-    /// The store failed and nothing was written: callers are told, everything else is kept.
+    /// Nothing was written: callers get the error, and all other work is queued again.
     pub(super) fn give_up(&mut self, mut batch: Batch, error: &store::Error) {
         let told = Error::from(error);
         for (id, pending) in self.forget_origins(&mut batch) {
@@ -105,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// An entry goes back as it was; its row is read again.
+    /// Queues the items of an entry again; its row is read again by the next turn.
     pub(super) fn put_back(&mut self, entry: BatchEntry) {
         if entry.left {
             return;
@@ -117,7 +119,7 @@ impl Machine {
         self.rest(id);
     }
 
-    /// Says that an instance has ended with its deadline.
+    /// Reports that an instance ended by its deadline.
     fn report_timed_out(&mut self, row: &InstanceRow) {
         if let Some(Outcome::Failed { failure, termination: Termination::Timeout, .. }) =
             &row.meta.outcome
@@ -127,8 +129,8 @@ impl Machine {
         }
     }
 
-    /// A batch did not take effect: its tasks are free again. Gives back what was said of tasks
-    /// whose instance is over.
+    /// A batch did not take effect: its tasks can be claimed again. Returns the reports and
+    /// expiries of tasks whose instance has ended.
     fn forget_origins(&mut self, batch: &mut Batch) -> Vec<(InstanceId, PendingItem)> {
         let mut said = Vec::new();
         for part in std::mem::take(&mut batch.origins) {
@@ -137,7 +139,7 @@ impl Machine {
                 UnitOrigin::Detached(Some(pending), row) => {
                     said.push((row.id.0.instance, *pending));
                 }
-                // The next one who meets it raises its incident.
+                // The next turn of the instance raises the incident again.
                 UnitOrigin::Damage(id, callers) => {
                     self.damaged.remove(&id);
                     self.report_damaged(id, callers);
@@ -152,7 +154,7 @@ impl Machine {
         said
     }
 
-    /// The results of a batch are known.
+    /// Applies the results of a batch.
     pub(super) fn finish_batch(&mut self, number: u64, results: Vec<UnitResult>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if !results.is_empty() {
@@ -174,7 +176,9 @@ impl Machine {
                 UnitOrigin::Detached(pending, row) => {
                     let answer = self.task_result(&row, &result);
                     match pending {
-                        // What the kernel itself found due is looked at again.
+                        // The task was changed by another commit. An expiry or timeout found by the
+                        // kernel has no caller that could repeat it, so it is checked again against
+                        // the new row.
                         Some(pending) if answer.is_err() && pending.ticket.is_none() => {
                             self.push(row.id.0.instance, *pending, Class::Events);
                         }
@@ -224,6 +228,8 @@ impl Machine {
             self.claims.changed(row, self.now.engine);
             return Ok(());
         }
+        // The fence of the task did not hold: another commit claimed, released or ended the task
+        // meanwhile, so this row is stale and was not written.
         self.counters.conflicts += 1;
         Err(Error::LeaseLost(row.id))
     }
@@ -286,14 +292,15 @@ impl Machine {
         }
     }
 
-    /// A fence did not hold: everything is read again and tried once more.
+    /// The fence did not hold: another node (or an earlier attempt) advanced this instance. Nothing
+    /// of this unit was written, so the turn is rebuilt from the stored row.
     pub(super) fn start_over(&mut self, entry: &mut BatchEntry) {
         entry.builder = None;
         let items = std::mem::take(&mut entry.items);
         let is_start =
             matches!(items.first(), Some(PendingItem { item: MailboxItem::Start(..), .. }));
         if is_start {
-            // Another instance has this id: the start gets a new one.
+            // An instance with this id exists: the start gets a new id.
             let id = self.ids.instance(self.now.engine);
             for item in items {
                 self.push(id, item, Class::Starts);
@@ -344,7 +351,7 @@ impl Machine {
         }
     }
 
-    /// Others got events, or were accepted, by the same commit.
+    /// Wakes the instances that got events or cancels, or were accepted, by the same commit.
     pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
             let mailbox = self.mailboxes.open(*id);
@@ -362,7 +369,7 @@ impl Machine {
         }
     }
 
-    /// An entry is done: answers go out, what was left goes back, the mailbox is free again.
+    /// An entry is done: answers its callers, queues deferred items again, and frees the mailbox.
     fn finish_entry(&mut self, mut entry: BatchEntry) {
         if entry.left {
             return;
@@ -395,8 +402,8 @@ impl Machine {
         self.rest(entry.id);
     }
 
-    /// The timer that an edit made due: whoever fires or releases one is answered when it has
-    /// fired. Where several nodes share a store it may fire elsewhere, and nobody waits.
+    /// The timer that an edit made due: the caller who fires or releases it is answered after it
+    /// has fired. On a shared store it may fire on another node, so there the caller does not wait.
     fn fires_now(&self, item: &MailboxItem, row: &InstanceRow) -> Option<Key> {
         let MailboxItem::Edit { timer, .. } = item else { return None };
         let key = Key::from(timer.0);
@@ -404,8 +411,8 @@ impl Machine {
         (!open.frozen && open.due_at <= self.now.engine).then_some(key)
     }
 
-    /// The moment of a timer has come. Whether it fired or not, because an incident holds the
-    /// instance: nobody waits for it any longer.
+    /// A timer was handled. Its waiters are released even if it did not fire, because an incident
+    /// may hold the instance.
     fn timer_was_due(&mut self, id: InstanceId, timer: Key) {
         let waiters =
             self.mailboxes.get_mut(id).map(|mailbox| &mut mailbox.waiters).into_iter().flatten();
@@ -431,7 +438,7 @@ impl Machine {
         }
     }
 
-    /// An instance left its batch: it is ready again, or at rest.
+    /// An instance left its batch: it becomes ready again or idle.
     fn rest(&mut self, id: InstanceId) {
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         mailbox.in_flight = false;
@@ -446,7 +453,7 @@ impl Machine {
         self.drop_idle(id);
     }
 
-    /// What follows by itself is done: callers who wait for that are answered.
+    /// No turn follows without a new event: answers the callers whose wait is satisfied.
     fn answer_quiet_waiters(&mut self, id: InstanceId) {
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let is_told = |waiter: &Waiter| {
@@ -466,7 +473,8 @@ impl Machine {
         }
     }
 
-    /// A tree came to rest, and its root may wait for ever: those who wait for the end go on.
+    /// A tree is idle, and its root may wait for ever: answers all callers except those who wait
+    /// for its end.
     pub(super) fn answer_idle_waiters(&mut self, id: InstanceId) {
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut mailbox.waiters)
@@ -478,7 +486,7 @@ impl Machine {
         }
     }
 
-    /// An instance is over: everybody who waits for it is answered.
+    /// An instance has ended: answers all waiting callers.
     pub(super) fn answer_all_waiters(&mut self, id: InstanceId) {
         let waiters =
             self.mailboxes.get_mut(id).map(|mailbox| std::mem::take(&mut mailbox.waiters));
@@ -511,7 +519,7 @@ impl Machine {
         }
     }
 
-    /// Answers when all of these instances have come to rest.
+    /// Answers when all of these instances have no more turns to do.
     pub(super) fn reply_when_idle(&mut self, ticket: Ticket, of: Vec<InstanceId>, reply: Reply) {
         if of.is_empty() {
             self.output(Output::Reply(ticket, Ok(reply)));

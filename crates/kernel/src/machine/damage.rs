@@ -1,8 +1,8 @@
-//! Instances whose rows cannot be decoded: set aside one by one, so that all others go on (I10).
+//! Instances whose rows cannot be decoded: each gets an incident, and all others continue (I10).
 //!
-//! Their rows stay as they are, for whoever wants to repair them; only an incident is written. All
-//! that can be done to such an instance is to cancel it: then the kernel ends it with what can be
-//! read, without its notation.
+//! Their rows stay unchanged, so that they can be repaired; only the incident is written. The only
+//! command that works on such an instance is cancel: the kernel then ends it with what can be read,
+//! without its notation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::command::Error;
 use crate::store::{InboxRow, IncidentCause, IncidentRow, InstanceRow, TaskRow, Unit, Write};
 
 impl Machine {
-    /// Something of an instance in a batch cannot be decoded.
+    /// Handles an instance of a batch of which something cannot be decoded.
     pub(super) fn handle_damaged(
         &mut self,
         batch: &mut Batch,
@@ -32,7 +32,8 @@ impl Machine {
                 self.end_or_quarantine(batch, index, row, cancel_in(inbox), damage, tasks);
             }
             row => {
-                // Nobody will ever take what reached it after its end.
+                // The instance has ended: its remaining events have no receiver, so everything open
+                // is deleted.
                 let instance = batch.entries.get(index).map(|entry| entry.id);
                 let writes = instance.map(|instance| Write::ClearOpen { instance });
                 batch.units.push(Unit { writes: writes.into_iter().collect(), ..Unit::default() });
@@ -42,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// Ends a damaged instance, if somebody cancels it; otherwise it is set aside.
+    /// Ends a damaged instance if it is being cancelled; otherwise gives it an incident.
     pub(super) fn end_or_quarantine(
         &mut self,
         batch: &mut Batch,
@@ -85,8 +86,9 @@ impl Machine {
         self.add_turn_result(batch, index, turn_result);
     }
 
-    /// Tasks cannot be decoded: whoever speaks of them hears that, nobody can claim them, and their
-    /// instances are set aside. Says whether one of them was not known before.
+    /// Handles tasks that cannot be decoded: callers that refer to them get an error, the tasks are
+    /// never claimed, and their instances get an incident. Returns whether one of them is newly
+    /// found.
     pub(super) fn tasks_damaged(
         &mut self,
         batch: &mut Batch,
@@ -97,8 +99,8 @@ impl Machine {
         }
         let ids: BTreeSet<TaskId> = tasks.iter().map(|(id, _)| *id).collect();
         let mut callers: BTreeMap<InstanceId, Vec<Ticket>> = BTreeMap::new();
-        // An entry that comes with its turn has used its tasks already, and its answers are
-        // numbered.
+        // An entry with a computed turn has already used its tasks, and its answers refer to items
+        // by index, so its items stay.
         for entry in batch.entries.iter_mut().filter(|entry| entry.builder.is_none()) {
             let is_about = |item: &MailboxItem| item.task().is_some_and(|task| ids.contains(&task));
             let unable = entry.items.extract_if(.., |pending| is_about(&pending.item));
@@ -121,8 +123,8 @@ impl Machine {
         is_new
     }
 
-    /// Raises the incident of a damaged instance, once in the life of this machine. Callers hear of
-    /// the damage when the incident is there.
+    /// Opens the incident of a damaged instance, once per machine. Callers get their error after
+    /// the incident is committed.
     fn quarantine(
         &mut self,
         batch: &mut Batch,
@@ -150,7 +152,7 @@ impl Machine {
         self.output(Output::Damaged(id, damage.to_owned()));
     }
 
-    /// Tells callers that an instance is damaged.
+    /// Answers callers that an instance is damaged.
     pub(super) fn report_damaged(&mut self, id: InstanceId, callers: Vec<Ticket>) {
         for ticket in callers {
             self.output(Output::Reply(ticket, Err(Error::InstanceDamaged(id))));
@@ -159,7 +161,8 @@ impl Machine {
 }
 
 impl TurnBuilder {
-    /// Whatever the lists of the row do not tell is looked for in the store.
+    /// The lists of a damaged row may be incomplete. The flags are set so that ending the instance
+    /// searches the store for everything open, instead of relying on the lists.
     fn forget_damage(&mut self) {
         let (instance, meta) = (self.row.id, &mut self.row.meta);
         (meta.damaged, meta.held, meta.signals) = (None, None, true);
@@ -169,13 +172,13 @@ impl TurnBuilder {
     }
 }
 
-/// The incident of a damaged instance. It is named after the instance, so that the next life does
-/// not raise a second one.
+/// The id of the damage incident, derived from the instance, so that every process opens the same
+/// incident and not a second one.
 pub(super) fn damage_incident(id: InstanceId) -> IncidentId {
     IncidentId::new(id.order(), id.random())
 }
 
-/// A cancel that waits in an inbox.
+/// A cancel that waits in the inbox.
 pub(super) fn cancel_in(inbox: &[InboxRow]) -> Option<Event> {
     let is_cancel = |row: &&InboxRow| matches!(row.event, Event::Cancel { .. });
     inbox.iter().find(is_cancel).map(|row| row.event.clone())

@@ -1,4 +1,4 @@
-//! Deployed definitions in memory: compiled once, pinned by number.
+//! Deployed definitions in memory: compiled once, identified by their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ impl Notations {
         self
     }
 
-    /// The notation of a name.
+    /// The notation with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Notation>> {
         self.by_name.get(name)
     }
@@ -33,7 +33,8 @@ impl Notations {
         Some(self.get(notation)?.compile(source, limits))
     }
 
-    /// Compiles a stored definition. What was deployed once always loads; checks are for deploy.
+    /// Compiles a stored definition. Diagnostics are ignored: they are for deployments, and a
+    /// definition that was deployed must stay loadable.
     pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<Stored> {
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let compiled = self.compile(&row.notation, &Source { name, text, files }, limits)?;
@@ -50,7 +51,7 @@ pub struct Stored {
     pub notation: String,
     /// Its version.
     pub version: u32,
-    /// What it compiled to.
+    /// The compiled definition.
     pub definition: Definition,
 }
 
@@ -59,7 +60,8 @@ pub fn definition_hash(source: &Source) -> String {
     let mut hasher = Sha256::new();
     hasher.update(source.text.as_bytes());
     for file in &source.files {
-        // Lengths keep two different sets of files from having the same bytes.
+        // The lengths make the encoding unambiguous: different sets of files never give the same
+        // bytes.
         hasher.update((file.name.len() as u64).to_be_bytes());
         hasher.update(file.name.as_bytes());
         hasher.update((file.text.len() as u64).to_be_bytes());
@@ -72,7 +74,7 @@ pub fn definition_hash(source: &Source) -> String {
     })
 }
 
-/// What the machine knows of definitions.
+/// The definitions that the machine knows.
 #[derive(Default)]
 pub(super) struct Definitions {
     loaded: BTreeMap<DefinitionId, Loaded>,
@@ -80,7 +82,7 @@ pub(super) struct Definitions {
     loading: BTreeSet<DefinitionId>,
 }
 
-/// A definition that can run.
+/// A loaded definition.
 #[derive(Clone)]
 pub(super) enum Loaded {
     Ready {
@@ -88,7 +90,7 @@ pub(super) enum Loaded {
         definition: Arc<Definition>,
         version: u32,
     },
-    /// It is in the store and cannot be loaded by this release.
+    /// It is stored, but this release cannot load it.
     Broken,
 }
 
@@ -99,7 +101,7 @@ struct Version {
 }
 
 impl Definitions {
-    /// The latest version of a name, or the one asked for.
+    /// The latest version of a name, or the requested one.
     pub(super) fn resolve(&self, name: &str, version: Option<u32>) -> Option<DefinitionId> {
         let wanted =
             |it: &&Version| !it.retired && version.is_none_or(|version| it.version == version);
@@ -112,7 +114,7 @@ impl Definitions {
         names.filter_map(|name| self.resolve(name, None)).collect()
     }
 
-    /// A version is there.
+    /// Adds a version.
     pub(super) fn add_version(&mut self, name: &str, id: DefinitionId, version: u32, gone: bool) {
         let versions = self.versions.entry(name.to_owned()).or_default();
         if !versions.iter().any(|known| known.id == id) {
@@ -121,7 +123,7 @@ impl Definitions {
         }
     }
 
-    /// A version starts nothing any more.
+    /// Marks a version as undeployed: it starts no new instances.
     pub(super) fn retire(&mut self, name: &str, version: u32) {
         let versions = self.versions.get_mut(name).into_iter().flatten();
         for known in versions.filter(|known| known.version == version) {
@@ -146,7 +148,7 @@ impl Definitions {
         self.loaded.insert(id, loaded);
     }
 
-    /// Whether a load must be asked for: it is neither there nor under way.
+    /// Whether a load must be requested: the definition is neither loaded nor being loaded.
     pub(super) fn wants(&mut self, id: DefinitionId) -> bool {
         !self.loaded.contains_key(&id) && self.loading.insert(id)
     }

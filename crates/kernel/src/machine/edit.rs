@@ -1,8 +1,8 @@
-//! What operators do to timers, deadlines and incidents, recorded with who and why (O1).
+//! Edits of timers, deadlines and incidents by operators, recorded with actor and reason (O1).
 //!
-//! An edit is a turn of the kernel alone: the notation is not asked, a timer never changes the
-//! instance's data by itself (T11). It stands under the same fence as any turn, so an edit and a
-//! fire cannot both win.
+//! An edit is a turn without the notation: a timer never changes the data of an instance by itself
+//! (T11). It has the same fence as any turn, so an edit and a fire of the same timer cannot both
+//! take effect.
 
 use meantime_core::{Event, IncidentId, Json, TaskOutcome, TimerId, Timestamp};
 
@@ -25,6 +25,8 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
+        // It has fired or was cancelled: the open list decides, not the row of the timer (ADR
+        // 0004).
         let Some(before) = self.row.open.timers.get(&key).copied() else {
             self.answer(number, Err(Error::UnknownTimer(id)));
             return;
@@ -55,7 +57,7 @@ impl TurnBuilder {
         self.touched = true;
     }
 
-    /// Children that inherited the deadline move along.
+    /// Tells children that may have inherited the deadline; each compares it with its own.
     fn move_children(
         &mut self,
         from: Timestamp,
@@ -69,7 +71,7 @@ impl TurnBuilder {
         self.conditional_writes.push(ConditionalWrite::NotifyChildren { instance, event, seq });
     }
 
-    /// The parent's deadline was moved: one that was inherited is the same instant.
+    /// The parent's deadline was moved. A child has inherited it if its own is the same instant.
     pub(super) fn deadline_moved(
         &mut self,
         from: Timestamp,
@@ -94,10 +96,12 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) {
         let id = incident.id;
+        // Another item of this turn has closed it.
         if self.is_closed(id) {
             self.answer(number, Err(Error::UnknownIncident(id)));
             return;
         }
+        // Closing an incident of unknown cause could leave a task held for ever.
         let Some(cause) = self.cause_of(incident) else {
             self.answer(number, Err(Error::InstanceDamaged(self.row.id)));
             return;
@@ -120,7 +124,8 @@ impl TurnBuilder {
                 }
                 self.more_inbox = true;
             }
-            // The row can be decoded again. The incident is not in its count.
+            // The row can be decoded again. A damage incident is not in the row's count of
+            // incidents.
             IncidentCause::Damage => {
                 self.more_inbox = true;
                 self.writes.push(Write::DeleteIncident(id));
@@ -133,7 +138,8 @@ impl TurnBuilder {
                 let held = self.task(meantime_core::TaskId(key), env);
                 if let Some(mut task) = held.filter(|task| task.state == TaskState::Held) {
                     let claims = task.claims;
-                    // Fresh attempts; the number of claims stays, so that old tokens stay stale.
+                    // New attempts. The number of claims is raised, so that tokens of earlier
+                    // claims stay stale.
                     task.state = TaskState::Ready;
                     (task.attempt, task.expiries) = (0, 0);
                     task.claims += 1;
@@ -147,8 +153,8 @@ impl TurnBuilder {
         self.close_incident(id, Some(audit.clone()));
     }
 
-    /// Ends what an incident stopped. Only whoever raised it can do so, and its incident is open
-    /// until that has happened: nothing stands still without one.
+    /// Resolves an incident with variables. An incident of an element is closed only if the
+    /// notation takes the resolution: otherwise the element would wait without an incident.
     fn resolve_incident(
         &mut self,
         number: usize,
@@ -173,21 +179,22 @@ impl TurnBuilder {
             IncidentCause::Task(key) => {
                 let held = self.task(meantime_core::TaskId(key), env);
                 self.answer(number, Ok(Reply::Done));
-                // First, so that the record names who resolved it: the end of a task closes its
-                // incident in nobody's name.
+                // Closed before the task ends, so that the record names the operator: ending a task
+                // closes its incident without an actor.
                 self.close_incident(id, Some(audit.clone()));
                 let outcome = TaskOutcome::Completed(variables);
                 let id_of_task = meantime_core::TaskId(key);
                 self.end_task(id_of_task, held.as_ref(), outcome, Source::MailboxItem(number), env);
             }
-            // Held events or bytes depend on it: nothing else can take their place.
+            // Held events or undecodable rows depend on these incidents: variables cannot replace
+            // them.
             IncidentCause::Turn | IncidentCause::Damage => {
                 self.answer(number, Err(Error::NotResolvable(id)));
             }
         }
     }
 
-    /// What the notation says to a resolution: taken, it closes the incident.
+    /// The verdict of the notation on a resolution: if it was taken, the incident is closed.
     pub(super) fn incident_resolved(&mut self, id: IncidentId, taken: bool) {
         let audit = self.resolving.remove(&id);
         if taken && self.row.open.incidents.values().any(|open| *open == id) {
@@ -195,9 +202,9 @@ impl TurnBuilder {
         }
     }
 
-    /// Why an incident was raised. If that cannot be decoded, the instance may know it: it lists
-    /// the incidents of its places, and without open tasks no task can be held. If it does not,
-    /// closing the incident could leave a task held for ever.
+    /// Why an incident was opened. If its own row cannot be decoded, the instance row may tell: it
+    /// lists the incidents of elements and tasks, and without open tasks no task can be held. If
+    /// that does not tell either, closing the incident could leave a task held for ever.
     fn cause_of(&self, incident: &IncidentRow) -> Option<IncidentCause> {
         let id = incident.id;
         if incident.cause != IncidentCause::Damage || id == damage_incident(self.row.id) {
@@ -224,7 +231,8 @@ impl TurnBuilder {
         self.records.iter().any(closes)
     }
 
-    /// Closes an incident: row, count and record. Several may ask for it in a turn; it counts once.
+    /// Closes an incident: row, count and record. Several items of a turn may close it; it counts
+    /// once.
     pub(super) fn close_incident(&mut self, id: IncidentId, audit: Option<AuditInfo>) {
         if self.is_closed(id) {
             return;
@@ -237,11 +245,11 @@ impl TurnBuilder {
     }
 }
 
-/// What an edit makes of a timer.
+/// The timer after an edit.
 fn edited(before: OpenTimer, edit: TimerEdit, now: Timestamp) -> (OpenTimer, Edit) {
     match edit {
         TimerEdit::Move(due_at) => (OpenTimer { due_at, ..before }, Edit::Moved),
-        // Firing by hand first moves the due instant, so that nothing fires early (T8).
+        // Firing by hand first moves the due time to now, so that no timer fires early (T8).
         TimerEdit::Fire => {
             let due_at = before.due_at.min(now);
             (OpenTimer { due_at, frozen: false, ..before }, Edit::FiredNow)

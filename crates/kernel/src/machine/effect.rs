@@ -1,4 +1,4 @@
-//! One effect each: the rows it writes, what it asks of the commit, what it leaves in history.
+//! Performs effects: the rows that each writes, its conditional writes and its records.
 
 use meantime_core::{
     Answer, ChildSpec, DefinitionId, Effect, EffectKey, Event, Json, Message, OnExisting,
@@ -17,7 +17,7 @@ use crate::store::{
 };
 
 impl TurnBuilder {
-    /// Performs an effect as far as it is rows; the rest happens after the commit.
+    /// Performs an effect as far as it consists of rows; the rest happens after the commit.
     pub(super) fn perform(&mut self, key: EffectKey, effect: Effect, env: &mut TurnEnv<'_>) {
         self.touched = true;
         match effect {
@@ -107,12 +107,13 @@ impl TurnBuilder {
                 self.raise(cause, element, failure, env);
             }
             Effect::CancelIncident { key } => {
-                // Raised and left in one turn, or resolved by somebody: nothing is open.
+                // It was raised and closed in the same turn, or an operator has resolved it:
+                // nothing is open.
                 if let Some(id) = self.row.open.incidents.get(&Key::from(key)).copied() {
                     self.close_incident(id, None);
                 }
             }
-            // A retry has closed it already, with the name of whoever asked.
+            // A retry has already closed it, with the operator's name.
             Effect::ResolveIncident { incident } if !self.is_closed(incident) => {
                 self.close_incident(incident, None);
             }
@@ -137,7 +138,7 @@ impl TurnBuilder {
         if let Some(due_at) = spec.deadline_at {
             self.arm(TimerId(key), TimerKind::TaskDeadline, spec.element.clone(), due_at);
         }
-        // The remaining budget clamps the task (D3) and travels with it (D6).
+        // The remaining budget of the instance limits the task (D3) and is passed on with it (D6).
         let deadline_at = [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min();
         let assignee = spec.assignee.clone();
         self.writes.push(Write::InsertTask(Box::new(TaskRow {
@@ -157,13 +158,14 @@ impl TurnBuilder {
         })));
     }
 
-    /// Cancels a task; its worker learns so when it reports.
+    /// Cancels a task. Its worker learns it from the answer to its next report.
     pub(super) fn cancel_task(&mut self, key: Key, cause: CancelCause) {
         if self.row.open.tasks.remove(&key).is_none() {
             return;
         }
         self.disarm(key, CancelCause::TaskEnded);
-        // A task that an incident holds cannot run on: nobody could retry it without the instance.
+        // A task that an incident holds cannot continue without its instance: nobody could retry
+        // it.
         let is_held = self.row.open.incidents.contains_key(&key);
         let cause =
             if is_held && cause == CancelCause::Detached { CancelCause::Ended } else { cause };
@@ -176,7 +178,7 @@ impl TurnBuilder {
         }
     }
 
-    /// Stops waiting on a channel.
+    /// Ends a subscription.
     pub(super) fn unsubscribe(&mut self, key: Key) {
         let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
         let asked = self.conditional_writes.len();
@@ -185,7 +187,7 @@ impl TurnBuilder {
                 if Key::from(subscription.key) == key)
         });
         if self.conditional_writes.len() < asked {
-            // It began to wait in this very turn: nothing of it was written.
+            // It was subscribed in this turn: nothing has been written yet.
             return;
         }
         let channel = ChannelKey::of(self.row.id, &open.channel);
@@ -201,13 +203,14 @@ impl TurnBuilder {
         let mut catches = spec.catches;
         catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
         if spec.parent_close == ParentClose::Abandon {
-            // Nobody above can be counted on by who outlives them: it would wait for ever.
+            // A child that outlives its ancestors must not wait for one of them to catch its
+            // errors.
             catches.clear();
         }
         catches.sort();
         catches.dedup();
         let id = env.ids.instance(env.now.engine);
-        // A scheduled run is the root of its own tree: it does not live as long as its schedule.
+        // A scheduled run is the root of its own tree: it does not end with its schedule.
         let root = match spec.scheduled_at {
             Some(_) => id,
             None => above.map_or(self.row.id, |lineage| lineage.root),
@@ -248,7 +251,8 @@ impl TurnBuilder {
                 ..InstanceMeta::default()
             },
         };
-        // A name that nothing can have: the commit answers with a conflict, as for any other.
+        // A name that no definition can have: the commit answers with a conflict, as for any
+        // unknown name.
         let definition = if too_deep { String::new() } else { spec.definition };
         let (version, label, scheduled_at) = (spec.version, spec.label, spec.scheduled_at);
         let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));
@@ -266,7 +270,7 @@ impl TurnBuilder {
     }
 }
 
-/// A message on its way.
+/// A conditional write that publishes a message.
 pub(super) fn publish(message: Message, env: &mut TurnEnv<'_>) -> ConditionalWrite {
     let now = env.now.engine;
     let after = |ms: u64| now.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX));
@@ -281,7 +285,8 @@ pub(super) fn publish(message: Message, env: &mut TurnEnv<'_>) -> ConditionalWri
     ConditionalWrite::Publish { message: row, id, accept: accept(MESSAGE_STARTS, env) }
 }
 
-/// A schedule to make or to change, by its identity unless another one is wanted (S7).
+/// A conditional write that creates or changes a schedule, by its identity unless another one
+/// beside it is requested (S7).
 pub(super) fn put_schedule(
     answer: Option<EffectKey>,
     spec: &ScheduleSpec,
@@ -316,7 +321,7 @@ pub(super) fn put_schedule(
     ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq }
 }
 
-/// A broadcast on its way.
+/// A conditional write that sends a broadcast.
 pub(super) fn broadcast(
     name: &str,
     payload: meantime_core::Json,
@@ -326,10 +331,11 @@ pub(super) fn broadcast(
     ConditionalWrite::Broadcast { channel, payload, accept: accept(BROADCAST_STARTS, env) }
 }
 
-/// Ids set aside for instances that the commit may accept.
+/// Ids reserved for instances that the commit may start.
 pub(super) fn accept(count: usize, env: &mut TurnEnv<'_>) -> Accept {
     let now = env.now.engine;
-    // The place comes first: ids that start nothing lend their numbers to later deliveries.
+    // The inbox number comes first: a broadcast uses the numbers of unused ids for further
+    // deliveries, and these must be larger.
     let seq = env.ids.next(now);
     Accept { ids: (0..count).map(|_| env.ids.instance(now)).collect(), seq }
 }

@@ -1,4 +1,4 @@
-//! Closing and ending: the outcome is fixed, and everything armed is cancelled in the same turn.
+//! Closing and ending: the outcome is fixed, and everything open is cancelled in the same turn.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::store::{ConditionalWrite, Phase, Write};
 pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 
 impl TurnBuilder {
-    /// The outcome is fixed; only children are still to end. The deadline is gone.
+    /// Fixes the outcome; only children still have to end. The deadline no longer applies.
     pub(super) fn close(&mut self, outcome: Outcome) {
         self.cancel_everything(&outcome);
         if self.row.phase != Phase::Closing {
@@ -23,11 +23,11 @@ impl TurnBuilder {
         }
         self.row.phase = Phase::Closing;
         self.row.deadline_at = None;
-        // The first outcome stays: closing cannot change its mind.
+        // The first outcome stays: a closing instance cannot change it.
         self.row.meta.outcome.get_or_insert(outcome);
     }
 
-    /// The instance is over. Terminal is absorbing.
+    /// Ends the instance. An ended instance never changes again.
     pub(super) fn end(&mut self, outcome: Outcome, env: &mut TurnEnv<'_>) {
         let outcome = self.row.meta.outcome.take().unwrap_or(outcome);
         self.cancel_everything(&outcome);
@@ -64,7 +64,8 @@ impl TurnBuilder {
         }
         if let Some(lineage) = &self.row.meta.lineage {
             let key = lineage.parent;
-            // A context that nobody could read is not handed on: the run before keeps its word.
+            // A null context means that the notation could not be read. It is not passed on: the
+            // next run gets the context of the run before.
             let context = lineage.hands_on.then(|| context_of(&outcome).clone());
             let context = context.filter(|context| !context.is_null());
             let event = Event::ChildDone { key, outcome: child_outcome(&outcome), context };
@@ -83,7 +84,7 @@ impl TurnBuilder {
         self.touched = true;
     }
 
-    /// Ends an instance whose notation did not, after a cancel or its deadline.
+    /// The outcome of an instance whose notation did not end it after a cancel or its deadline.
     pub(super) fn forced_outcome(
         event: &Event,
         execution: Option<&meantime_core::Execution>,
@@ -96,19 +97,20 @@ impl TurnBuilder {
         Outcome::timed_out(execution, deadline, context)
     }
 
-    /// The context as it stands, for an end that the kernel makes: what the instance was started
-    /// with, or what its notation reads in its state. Null if nobody can.
+    /// The current context, for an end by the kernel: the context of the start, or what the
+    /// notation reads from the state. Null if neither can be read.
     pub(super) fn context_now(&self, runnable: Option<&Runnable>) -> Json {
         if let Some(start) = self.start.as_ref().filter(|_| self.row.phase == Phase::Starting) {
             return start.context.clone().unwrap_or_default();
         }
         let Some((notation, definition)) = runnable else { return Json::null() };
         let look = AssertUnwindSafe(|| notation.inspect(definition, &self.row.state).variables);
-        // A notation that faulted may well do so again.
+        // A notation that has just faulted may panic here too.
         catch_unwind(look).unwrap_or_default()
     }
 
-    /// Everything armed goes: timers and waits in any case; tasks run on after a normal end.
+    /// Cancels everything open: timers and subscriptions always; tasks continue detached after a
+    /// normal end.
     fn cancel_everything(&mut self, outcome: &Outcome) {
         let timers: Vec<Key> = self.row.open.timers.keys().copied().collect();
         let tasks: Vec<Key> = self.row.open.tasks.keys().copied().collect();

@@ -23,18 +23,18 @@ use crate::command::Reply;
 use crate::random::{Entropy, Ids};
 use crate::store::{DefinitionRow, DueQuery, Recovered};
 
-/// How many definitions are compiled at the start; the others when they are first needed.
+/// The number of definitions compiled at the start; others are compiled when first needed.
 const PRELOADED: usize = 1_000;
 
-/// How a machine is set up.
+/// The configuration of a machine.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Limits of everything (I8).
+    /// All limits (I8).
     pub limits: Limits,
-    /// Batches between gathering and commit at one time. Two: one is written while the next is
-    /// computed; more of them are only smaller, and cost more each.
+    /// The maximum number of batches in flight. Two: one is written while the next is computed.
+    /// More batches would only be smaller, and each has its own cost.
     pub batches_in_flight: usize,
-    /// Whether other nodes use the same store: then nothing is believed without its lock.
+    /// Whether other nodes use the same store: then no row is used without its lock.
     pub shared_store: bool,
     /// How long to wait after the store failed before trying again, in milliseconds.
     pub store_retry_ms: i64,
@@ -47,20 +47,20 @@ impl Default for Config {
     }
 }
 
-/// The kernel machine. See the module's documentation for the picture.
+/// The kernel machine. See the diagram in the module documentation.
 pub struct Machine {
     pub(super) config: Config,
     pub(super) limits: Arc<Limits>,
     pub(super) notations: Notations,
     pub(super) ids: Ids,
     pub(super) now: Now,
-    /// The real clock as it was last told, which may go back.
+    /// The last real time it was told, which may go back.
     pub(super) clock: Timestamp,
     pub(super) epoch: u32,
     pub(super) next_batch: u64,
     pub(super) next_commit: u64,
     pub(super) running: bool,
-    /// What a restored copy will go on with, once it may.
+    /// The recovered work of a restored copy, while it is paused.
     pub(super) paused: Option<Recovered>,
     pub(super) outage: Outage,
     pub(super) definitions: Definitions,
@@ -78,9 +78,9 @@ pub struct Machine {
     pub(super) damaged: BTreeSet<InstanceId>,
     pub(super) cache: Cache,
     pub(super) trees: Trees,
-    /// Callers who wait for several instances: how many are still moving, and the answer.
+    /// Callers who wait for several instances: how many are not idle yet, and the answer.
     pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
-    /// The newest committed row of history.
+    /// The number of the newest committed history row.
     pub(super) history: u64,
     pub(super) outputs: VecDeque<Output>,
     pub(super) counters: Counters,
@@ -89,7 +89,8 @@ pub struct Machine {
 impl Machine {
     /// A machine that waits for [`Input::Recovered`].
     pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
-        // What other nodes may change meanwhile is not worth remembering.
+        // With several nodes on one store a cached row may be outdated at any time, so nothing is
+        // cached.
         let cache = Cache::new(if config.shared_store { 0 } else { config.limits.cache_bytes });
         let pace = Pace::new(config.limits.batch_turns);
         let timers = TimerQueue::new(config.shared_store);
@@ -128,7 +129,7 @@ impl Machine {
         }
     }
 
-    /// Tells the machine something. Kernel time never goes backwards (T13).
+    /// Handles an input. Engine time never goes backwards (T13).
     pub fn handle(&mut self, now: Now, input: Input) {
         self.now = self.now.max(now);
         self.clock = now.real;
@@ -157,8 +158,8 @@ impl Machine {
         }
     }
 
-    /// The next thing to do, if any. Batches begin only here, so that everything the machine was
-    /// told in the meantime goes into them together.
+    /// The next output, if any. Batches begin only here, so that one batch contains everything that
+    /// was put in before.
     pub fn poll(&mut self) -> Option<Output> {
         if self.outputs.is_empty() {
             self.make_progress();
@@ -166,7 +167,7 @@ impl Machine {
         self.outputs.pop_front()
     }
 
-    /// Whether the command of a ticket has not reached a commit that was answered.
+    /// Whether the command of a ticket is waiting for the answer of its commit.
     pub fn has_pending(&self, ticket: Ticket) -> bool {
         let waits = |pending: &PendingItem| pending.ticket == Some(ticket);
         let global = |global: &GlobalCommand| global.ticket == Some(ticket);
@@ -179,9 +180,9 @@ impl Machine {
             })
     }
 
-    /// The earliest instants at which there is something to do, in engine and in real time. What
-    /// is due already and could not be taken up waits for something else: an answer of the store,
-    /// or the end of the moment after its failure.
+    /// The earliest times at which there is work to do, in engine time and in real time. Work that
+    /// is due and cannot begin yet is not included: it waits for something else, such as an answer
+    /// of the store or the pause after its failure.
     pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         if !self.has_lease() {
             return (None, self.next_caller_failure());
@@ -199,7 +200,7 @@ impl Machine {
         (earlier(due, engine), real)
     }
 
-    /// How much there is of something right now, in real time.
+    /// The current levels, in real time.
     pub fn levels(&self, now: Timestamp) -> Levels {
         let (waiting_claims, leases) = self.claims.levels();
         let begun = self.batches.values().map(|batch| batch.begun).min();
@@ -220,7 +221,7 @@ impl Machine {
         self.counters
     }
 
-    /// The place of the newest row of history that is committed.
+    /// The number of the newest committed history row.
     pub fn history(&self) -> u64 {
         self.history
     }
@@ -235,12 +236,12 @@ impl Machine {
         }
     }
 
-    /// The latest version of a name that still starts something, as far as is known here.
+    /// The latest version of a name that can still be started, as far as this node knows.
     pub fn latest(&self, name: &str) -> Option<DefinitionId> {
         self.definitions.resolve(name, None)
     }
 
-    /// Whether nothing is under way: all that could be done without time or the outside is done.
+    /// Whether nothing is in flight: everything is done that needs neither time nor input.
     pub fn is_idle(&self) -> bool {
         self.running
             && self.outputs.is_empty()
@@ -259,7 +260,8 @@ impl Machine {
     }
 
     fn recovered(&mut self, recovered: Recovered, definitions: Vec<DefinitionRow>) {
-        // Only engine time is remembered: leases are judged by this process's real clock.
+        // Only engine time continues from the store (T13). Real time is not restored: leases are
+        // compared with the clock of this process.
         self.now.engine = self.now.engine.max(recovered.clock);
         self.epoch = recovered.epoch;
         self.next_commit = recovered.batch.saturating_add(1);
@@ -268,7 +270,7 @@ impl Machine {
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
         }
-        // What is likely to run is compiled before the first turn asks for it.
+        // Definitions that will probably run are compiled before the first turn needs them.
         for id in self.definitions.latest(PRELOADED) {
             if self.definitions.wants(id) {
                 self.output(Output::LoadDefinition(id));
@@ -282,7 +284,7 @@ impl Machine {
         }
     }
 
-    /// Takes up what was left when the store was last in use.
+    /// Continues the work that was open when the store was last used.
     pub(super) fn go_on(&mut self, recovered: Recovered) {
         for id in recovered.ready {
             let mailbox = self.mailboxes.open(id);
@@ -296,13 +298,13 @@ impl Machine {
         }
     }
 
-    /// Gives an instance something that goes before all that waits for it.
+    /// Queues an item for an instance before all its pending items.
     pub(super) fn push_first(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
         self.mailboxes.push_first(id, pending);
         self.mailboxes.wake(id, class);
     }
 
-    /// Gives an instance something to do.
+    /// Queues an item for an instance.
     pub(super) fn push(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
         self.mailboxes.push(id, pending);
         self.mailboxes.wake(id, class);
@@ -320,7 +322,8 @@ impl Machine {
         self.queue_due_timers();
         self.queue_due_tasks();
         while self.begin_batch() {}
-        // A paused machine does not even know what is due.
+        // While a restored copy is paused no timers are read: nothing may fire before an operator
+        // resumes it.
         if !self.is_paused()
             && let Some(read) = self.timers.wants_read(self.now.engine)
         {
@@ -330,8 +333,7 @@ impl Machine {
         }
     }
 
-    /// Moves due timers to their instances: of each definition no more than a batch can take, so
-    /// that the timers of others reach the batch too (T8).
+    /// Moves due timers to their instances, a limited number at a time (T8).
     fn queue_due_timers(&mut self) {
         let (now, limit) = (self.now.engine, self.limits.batch_turns);
         loop {
@@ -385,19 +387,20 @@ impl Machine {
         }
     }
 
-    /// The store failed: nothing more is tried for a moment.
+    /// The store failed: no further batch begins for `store_retry_ms`.
     pub(super) fn store_failed(&mut self) {
         self.outage.rest_until(self.clock.saturating_add_millis(self.config.store_retry_ms));
     }
 
-    /// Whether the moment after a failure of the store is not over.
+    /// Whether the pause after a failure of the store has not passed.
     fn rests(&self) -> bool {
         let resume_at = self.outage.resume_at();
         resume_at.is_some_and(|at| !self.has_passed(at, self.config.store_retry_ms))
     }
 
-    /// Whether an instant of real time has passed that was at most so far away. One that is further
-    /// away means that the clock went back, and nobody waits for it to return (P6).
+    /// Whether a real time that was at most this far ahead has passed. If it is further ahead, the
+    /// clock went back; it then counts as passed, because waiting for the old time could take very
+    /// long (P6).
     pub(super) fn has_passed(&self, at: Timestamp, at_most_ms: i64) -> bool {
         let left = at.saturating_since(self.clock);
         left <= 0 || left > at_most_ms

@@ -1,6 +1,7 @@
-//! What belongs to no instance, or not yet: claims, leases, messages, definitions, incidents.
+//! Global commands, which belong to no instance or not yet: claims, leases, messages, definitions,
+//! incidents.
 //!
-//! Each becomes a unit of its own in the batch, next to the turns.
+//! Each becomes its own unit in the batch, beside the turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ use crate::store::{
     Write,
 };
 
-/// How many timer starts one definition may have.
+/// The most timer starts of one definition.
 const TIMER_STARTS: usize = 64;
 
 impl Machine {
@@ -53,7 +54,8 @@ impl Machine {
                     let free = all.filter(|row| !self.claims.busy.contains(&row.id));
                     let (mut rows, mut too_late) = (Vec::new(), Vec::new());
                     for row in free {
-                        // A live instance ends its own tasks: people may have moved its deadline.
+                        // Only for detached tasks: a running instance ends its own tasks, and an
+                        // operator may have moved its deadline, which this row does not show.
                         let is_alone = row.spec.detached;
                         if is_alone && row.deadline_at.is_some_and(|at| at <= self.now.engine) {
                             too_late.push(row.clone());
@@ -64,7 +66,8 @@ impl Machine {
                         }
                     }
                     claim.was_crowded_out.set(has_any && rows.is_empty());
-                    // Its instance is over and cannot end it: the claim that meets it does.
+                    // The instance has ended and cannot end the task, so the claim that finds it
+                    // does.
                     for task in too_late {
                         let row = Box::new(past_deadline(&task, self.now.engine));
                         let guard = Fence::Task { row: row.clone(), claims: task.claims };
@@ -142,12 +145,13 @@ impl Machine {
                 let ms = (*lease_ms).min(self.limits.lease_ms);
                 let until = self.now.real.saturating_add_millis(ms.cast_signed());
                 let held = token_holds(task, Some(*token), self.epoch);
-                // A lease that expired may be taken up again, as long as nobody else has it.
+                // An expired lease may be extended as long as no other worker has claimed the task:
+                // the token still names the last claim.
                 let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
                 if let Some(lease) = row.lease.as_mut().filter(|_| good) {
                     lease.until = until;
                     if row.state == TaskState::Ready {
-                        // The worker was late, not gone: that expiry is taken back.
+                        // The worker was late but is still working: that expiry does not count.
                         row.expiries = row.expiries.saturating_sub(1);
                     }
                     row.state = TaskState::Leased;
@@ -180,7 +184,7 @@ impl Machine {
         batch.origins.push(UnitOrigin::Changed(number, row));
     }
 
-    /// What a global command asks of the commit.
+    /// The conditional writes of a global command.
     pub(super) fn conditional_writes_of(
         &mut self,
         batch: &Batch,
@@ -207,7 +211,7 @@ impl Machine {
         }
     }
 
-    /// The row of a task as a claim takes it, and how often it was claimed before.
+    /// The row of a task after a claim, and its number of claims before, which is the fence.
     pub(super) fn lease(&self, task: &TaskRow, claim: &ParkedClaim) -> (Box<TaskRow>, u32) {
         let mut row = Box::new(task.clone());
         let after = |from: Timestamp, ms: u64| {
@@ -215,7 +219,8 @@ impl Machine {
         };
         row.state = TaskState::Leased;
         row.claims += 1;
-        // Whoever takes over from a worker that did not come back makes the same attempt (P2).
+        // An expired lease stays in the row: the next claim continues the same attempt (P2) instead
+        // of counting a new one.
         row.attempt += u32::from(task.lease.is_none());
         row.lease = Some(LeaseRow {
             worker: claim.command.worker.clone(),
@@ -291,7 +296,7 @@ impl Machine {
         }
     }
 
-    /// A schedule is answered when it has armed its first occurrence.
+    /// The answer to a schedule waits until its first occurrence is armed.
     fn scheduled(&mut self, ticket: Option<Ticket>, schedule: Option<meantime_core::InstanceId>) {
         if let (Some(ticket), Some(schedule)) = (ticket, schedule) {
             let reply = Some(Reply::Scheduled { schedule });
@@ -300,7 +305,7 @@ impl Machine {
         }
     }
 
-    /// A message or signal is answered when all who got it have come to rest.
+    /// The answer to a message or signal waits until all receivers have no more turns to do.
     pub(super) fn published(&mut self, ticket: Option<Ticket>, done: UnitDone) {
         let Some(ticket) = ticket else { return };
         let UnitDone { woken, accepted, kept, duplicate, .. } = done;
@@ -312,7 +317,7 @@ impl Machine {
         self.reply_when_idle(ticket, delivered, reply);
     }
 
-    /// A deployment is answered when the timer starts that it arms, changes or ends are.
+    /// The answer to a deployment waits until its timer starts are armed, changed or ended.
     fn armed_by_deploy(&mut self, ticket: Option<Ticket>, done: &UnitDone, reply: Reply) {
         let Some(ticket) = ticket else { return };
         let mut schedules: Vec<_> = done.accepted.iter().chain(&done.woken).copied().collect();
@@ -379,7 +384,7 @@ pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
     })
 }
 
-/// A detached task whose deadline passed before anybody took it.
+/// The row of a detached task whose deadline passed before it was claimed.
 fn past_deadline(task: &TaskRow, now: Timestamp) -> TaskRow {
     let failure = Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
     done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None }, now)

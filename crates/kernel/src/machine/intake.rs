@@ -1,7 +1,7 @@
-//! Commands in: limits, back-pressure, routing.
+//! Accepts commands: limits, back-pressure, routing.
 //!
-//! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
-//! cancels, edits and deadlines always get in (P9).
+//! A command that is rejected here has cost nothing. Under load, starts are rejected first, then
+//! reports and other commands; cancels, edits and deadlines are always accepted (P9).
 
 use meantime_core::{
     DefinitionId, Event, Failure, InstanceId, Json, ScheduleInput, ScheduleSpec, ScopeView, TaskId,
@@ -18,7 +18,7 @@ use crate::command::{
 };
 use crate::history::AuditInfo;
 
-/// How many types and queues one claim may name.
+/// The most types and queues that one claim may name.
 const CLAIM_NAMES: usize = 1_000;
 
 impl Machine {
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// Callers whose start has its turn in a batch.
+    /// The callers whose start has its turn in a batch.
     pub fn starts_in(&self, batch: u64) -> impl Iterator<Item = Ticket> {
         let entries = self.batches.get(&batch).into_iter().flat_map(|batch| &batch.entries);
         let starts = entries.filter_map(|entry| entry.items.first());
@@ -115,12 +115,12 @@ impl Machine {
         starts.filter_map(|pending| pending.ticket)
     }
 
-    /// Whether a batch is under way: not yet committed, or its answer not yet known.
+    /// Whether a batch is in flight: not committed, or its answer not known.
     pub fn has_batch(&self, batch: u64) -> bool {
         self.batches.contains_key(&batch)
     }
 
-    /// The engine is through with a task of its own.
+    /// The result of an engine task.
     pub(super) fn engine_reports(&mut self, task: TaskId, token: LeaseToken, report: Report) {
         let (size, limit) = (report_bytes(&report), self.limits.payload_bytes);
         let report = match at_most("report", size, limit) {
@@ -137,7 +137,7 @@ impl Machine {
         self.push(task.0.instance, pending, Class::Events);
     }
 
-    /// A caller does not wait any longer. What it asked for goes on.
+    /// A caller stops waiting. Its command is still executed.
     pub(super) fn abandon(&mut self, ticket: Ticket) {
         if self.claims.forget(ticket) {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
@@ -155,7 +155,7 @@ impl Machine {
         }
     }
 
-    /// Somebody who only waits need not wait for the turn that is under way.
+    /// Answers a caller that only waits at once, without waiting for the turn in flight.
     fn drop_await(&mut self, ticket: Ticket) -> bool {
         let Some(id) = self.mailboxes.take_await(ticket) else { return false };
         self.output(Output::Reply(ticket, Ok(Reply::Done)));
@@ -163,8 +163,8 @@ impl Machine {
         true
     }
 
-    /// A command that no commit has taken yet is answered by the first that does, whatever it was
-    /// to wait for; a claim does not wait any more.
+    /// The command of the caller is not committed yet: it is answered by its commit, without
+    /// waiting for anything after that. A claim stops waiting for tasks.
     fn hurry(&mut self, ticket: Ticket) -> bool {
         let is_its = |pending: &&mut PendingItem| pending.ticket == Some(ticket);
         let entries = self.batches.values_mut().flat_map(|batch| &mut batch.entries);

@@ -1,4 +1,4 @@
-//! What goes into the machine and what comes out.
+//! The inputs and outputs of the machine.
 
 use meantime_core::{DefinitionId, Fault, InstanceId, TaskId, Timestamp, Turn};
 
@@ -11,185 +11,184 @@ use crate::store::{
     Notice, Partition, Plan, Recovered, TaskRow, TimerRow, To, UnitResult,
 };
 
-/// Names a caller who waits for a reply.
+/// Identifies a caller that waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// Something the machine is told.
+/// An input of the machine.
 #[derive(Debug)]
 pub enum Input {
-    /// What the store knows, at the start. Nothing else happens before.
+    /// The state of the store at the start. No other input comes before it.
     Recovered(Recovered, Vec<DefinitionRow>),
-    /// Somebody wants something.
+    /// A command of a caller.
     Command(Ticket, Box<Command>, Wait),
-    /// The engine is through with a task of its own. Unlike a worker it does not come again, so
-    /// this is never refused and never forgotten.
+    /// The report on an engine task. The engine, unlike a worker, does not repeat it, so it is
+    /// never rejected.
     Report(TaskId, LeaseToken, Report),
-    /// A caller does not wait any longer; it is answered with what there is.
+    /// A caller does not wait any longer and is answered with the current state.
     Abandon(Ticket),
-    /// The answer to `Take`.
+    /// The answer to `Fetch`.
     Fetched(u64, Result<Fetched, store::Error>),
-    /// The answer to `Advance`, in the order of the jobs. None for a job that takes long: its turn
-    /// follows as `SlowTurn`.
+    /// The answer to `Advance`, in the order of the jobs; `None` for a job that takes long, whose
+    /// turn follows as `SlowTurn`.
     Advanced(u64, Vec<Option<Result<Turn, Fault>>>),
-    /// The turn of a job that `Advanced` left out: its batch, and its number there. Comes after
+    /// The turn of a job that `Advanced` left out: its batch and its index there. It comes after
     /// that answer.
     SlowTurn(u64, usize, Result<Turn, Fault>),
     /// The answer to `Commit`.
     Committed(u64, Result<Vec<UnitResult>, store::Error>),
-    /// The answer to `Verify`: whether the batch took effect, and what it then decided.
+    /// The answer to `Verify`: whether the batch took effect, and its results if it did.
     Verified(u64, bool, Vec<UnitResult>),
     /// The answer to `LoadTimers`.
     Timers(Result<Vec<TimerRow>, store::Error>),
-    /// The answer to `LoadDefinition`: its notation and the compiled form, if it can be loaded.
+    /// The answer to `LoadDefinition`: the compiled definition, if it can be loaded.
     Definition(DefinitionId, Box<Option<Stored>>),
-    /// The answer to `LoadTree`: the instance and its live descendants, up to the first that
-    /// does not rest by itself.
+    /// The answer to `LoadTree`: the instance and its live descendants, up to the first that is not
+    /// idle by itself.
     Tree(InstanceId, Vec<InstanceRow>),
-    /// Who shares the store, from a heartbeat, and until when the node may rely on it, in real
-    /// time. Comes every few seconds, if the store is shared.
+    /// The membership, from a heartbeat, and until when the node may rely on its lease, in real
+    /// time. It comes every few seconds if the store is shared.
     Membership(Membership, Option<Timestamp>),
     /// The answer to `Recover`.
     Adopted(Recovered),
-    /// Other nodes have told something.
+    /// Notices of other nodes.
     Notices(Vec<Notice>),
     /// The answer to `LoadDefinitions`.
     Definitions(Vec<DefinitionRow>),
-    /// The store is out of reach, for this reason.
+    /// The store became unreachable, for this reason.
     StoreLost(String),
-    /// The store can be reached.
+    /// The store is reachable.
     StoreRestored,
     /// Time has passed.
     Tick,
 }
 
-/// Something the machine wants done.
+/// An output of the machine: something to perform.
 #[derive(Debug)]
 pub enum Output {
-    /// Read what a batch needs.
+    /// Read the rows that a batch needs.
     Fetch(u64, FetchRequest),
-    /// Compute turns, each call caught.
+    /// Compute turns; panics are caught.
     Advance(u64, Vec<Job>),
-    /// A slow turn is not wanted any more: its batch, and the number of its job there.
+    /// Discard a slow turn: its batch, and the index of its job there.
     Drop(u64, usize),
     /// Commit a batch.
     Commit(u64, Fetched, Plan),
-    /// Find out whether a batch took effect (I2); hand the results back with the answer.
+    /// Find out whether a batch took effect (I2); return the results with the answer.
     Verify {
         /// The batch.
         batch: u64,
         /// The number under which the store committed it.
         commit: u64,
-        /// What it decided, if it took effect.
+        /// Its results, if it took effect.
         results: Vec<UnitResult>,
     },
     /// Read the next timers.
     LoadTimers(DueQuery),
     /// Read and compile a definition.
     LoadDefinition(DefinitionId),
-    /// Read what definitions there are.
+    /// Read the list of definitions.
     LoadDefinitions,
-    /// Read what lies in the node's partition of the work.
+    /// Read the unfinished work of the node's partition.
     Recover(Partition),
-    /// Tell other nodes something; nobody waits for it.
+    /// Send notices to other nodes; there is no answer.
     Notify(Vec<(To, Notice)>),
-    /// Read an instance and its live descendants, up to the first that does not rest by itself.
+    /// Read an instance and its live descendants, up to the first that is not idle by itself.
     LoadTree(InstanceId),
     /// Answer a caller.
     Reply(Ticket, Result<Reply, Error>),
-    /// Cut the history of an instance short; nobody waits for it.
+    /// Compact the history of an instance; there is no answer.
     Compact(CompactRequest),
     /// Run an engine task.
     Dispatch(Box<TaskRow>),
-    /// An instance was set aside, because rows of it cannot be decoded; says what is wrong.
+    /// An instance is damaged: some of its rows cannot be decoded, for this reason.
     Damaged(InstanceId, String),
-    /// An instance has ended with its deadline.
+    /// An instance has ended because its deadline passed.
     TimedOut(TimedOut),
-    /// Stop: the store cannot be trusted any more, or not be used. Says why.
+    /// Stop: the store cannot be trusted or used any more, for this reason.
     Fatal(Error),
 }
 
-/// An instance that has ended with its deadline.
+/// An instance that has ended because its deadline passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedOut {
-    /// Which.
+    /// The instance.
     pub instance: InstanceId,
-    /// What it ran.
+    /// Its definition.
     pub definition: DefinitionId,
-    /// The code that its definition declares for that, or the usual one.
+    /// The code that its definition declares for this, or the default code.
     pub code: String,
 }
 
-/// What the machine has counted since it was made.
+/// Counters since the machine was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Turns that took effect.
+    /// Turns that were committed.
     pub turns: u64,
     /// Batches that were committed.
     pub batches: u64,
     /// Timers that fired.
     pub fired: u64,
-    /// Fires that found nothing to fire (T9).
+    /// Stale fires: the timer had already fired, or was cancelled, moved or frozen (T9).
     pub stale_fires: u64,
     /// Turns whose fence did not hold.
     pub conflicts: u64,
     /// Turns that could not be computed.
     pub faults: u64,
-    /// Instances that were set aside, because rows of them cannot be decoded.
+    /// Instances whose rows cannot be decoded.
     pub damaged: u64,
-    /// Turns that took so long that their batch did not wait for them.
+    /// Turns that left their batch because they took long.
     pub slow_turns: u64,
-    /// Signals and messages that returned to their buffer.
+    /// Signals and messages that returned to their channel.
     pub returned: u64,
-    /// Reports with a token that was no longer good.
+    /// Reports with a stale token.
     pub leases_lost: u64,
     /// Leases that expired.
     pub leases_expired: u64,
-    /// Commands refused because too much was waiting.
+    /// Commands rejected because too much was queued.
     pub overloaded: u64,
     /// Commits whose answer was lost.
     pub ambiguous: u64,
-    /// How often the store went out of reach.
+    /// How often the store became unreachable.
     pub store_outages: u64,
-    /// How often it was found again.
+    /// How often it became reachable again.
     pub store_recoveries: u64,
-    /// Turns that another node's lock put off.
+    /// Turns that waited because another node had locked the instance.
     pub locked: u64,
-    /// Tasks that were handed out to workers.
+    /// Tasks that workers claimed.
     pub claimed: u64,
-    /// Attempts that failed and are followed by another one.
+    /// Attempts that failed and are retried.
     pub retried: u64,
     /// How often the wall clock was set; counted by the driver.
     pub clock_steps: u64,
-    /// How late timers fired, in milliseconds.
+    /// The lateness of timers, in milliseconds.
     pub lateness_ms: Distribution,
     /// Units in one commit.
     pub commit_units: Distribution,
-    /// How long commits took, in microseconds; counted by the driver.
+    /// The duration of commits, in microseconds; counted by the driver.
     pub commit_us: Distribution,
 }
 
-/// How much there is of something right now.
+/// Current levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// Turns that wait for a commit.
+    /// Pending items that wait for a turn, and global commands.
     pub queued_turns: usize,
     /// Their payloads in bytes.
     pub queued_bytes: usize,
-    /// Turns being computed that their batch did not wait for.
+    /// Turns that left their batch and are being computed.
     pub slow_turns: usize,
-    /// How long the oldest batch has been under way, in milliseconds of real time; none when there
-    /// is none. A batch is read, computed and committed in milliseconds: one that is seconds old
-    /// means that nothing progresses.
+    /// The age of the oldest batch in flight, in milliseconds of real time; `None` without batches.
+    /// A batch takes milliseconds: an age of seconds means that nothing makes progress.
     pub oldest_batch_ms: Option<u64>,
     /// Workers that wait for tasks.
     pub waiting_claims: usize,
-    /// Tasks in the hands of workers.
+    /// Tasks that workers have leased.
     pub leases: usize,
-    /// Callers who wait for an answer; counted by the driver.
+    /// Callers that wait for an answer; counted by the driver.
     pub callers: usize,
-    /// Engine tasks that are being run; counted by the driver.
+    /// Engine tasks that are running; counted by the driver.
     pub engine_tasks: usize,
-    /// Starts that were let in and wait for their turn; counted by the driver.
+    /// Starts that were admitted and wait for their turn; counted by the driver.
     pub waiting_starts: usize,
 }

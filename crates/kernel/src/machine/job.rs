@@ -1,4 +1,4 @@
-//! One call of a notation, caught: a panic becomes a fault of that instance alone (I10).
+//! One call of a notation. A panic is caught and becomes a fault of that instance alone (I10).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Job {
     pub(super) ops: u64,
 }
 
-/// Which call.
+/// The function to call.
 #[derive(Debug, Clone)]
 pub enum JobKind {
     /// The first turn.
@@ -49,7 +49,7 @@ impl fmt::Debug for Job {
 }
 
 impl Job {
-    /// Whose turn it is.
+    /// The definition of the instance.
     pub const fn definition_id(&self) -> DefinitionId {
         self.definition_id
     }
@@ -79,7 +79,7 @@ impl Job {
         Ok(turn)
     }
 
-    /// The limits, with a slice that suits the size of the state.
+    /// The limits, with a slice size that depends on the size of the state.
     fn limits_of_turn(&self) -> Cow<'_, Limits> {
         let JobKind::Advance(state, _) = &self.kind else { return Cow::Borrowed(&self.limits) };
         let ops_per_slice = self.limits.slice_ops(state.bytes.len());
@@ -127,7 +127,7 @@ impl Job {
 }
 
 impl Job {
-    /// A turn that goes on without having heard from outside for too long.
+    /// Whether an instance has computed for too long without an event from outside.
     fn is_runaway(&self, turn: &Turn) -> bool {
         let JobKind::Advance(_, events) = &self.kind else { return false };
         events.iter().all(|event| matches!(event, Event::Continue))

@@ -1,7 +1,7 @@
-//! What waits in memory for instances, until turns take it.
+//! Work for instances that waits in memory until a turn takes it.
 //!
-//! [`Mailboxes`] alone changes what is pending, so its count of items and bytes, by which commands
-//! are rejected, is right by construction.
+//! Only [`Mailboxes`] changes the pending items, so the counts of items and bytes, by which
+//! commands are rejected, are right by construction.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,52 +14,52 @@ use crate::history::AuditInfo;
 use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, TimerKey};
 
-/// A start waits for the first turns of so many children at most.
+/// The most children for whose first turns the answer to a start waits.
 const SPAWNED_AWAITED: usize = 64;
 
-/// An instance that has something to do, or somebody waiting for it.
+/// An instance with work to do or with waiting callers.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// Not yet in the store.
+    /// Items that are not in the store yet.
     pending: VecDeque<PendingItem>,
-    /// The store may have events for it.
+    /// Whether the store may have events for it.
     pub(super) durable: bool,
-    /// It goes on by itself: its first turn, or after giving way.
+    /// Whether it continues without an event: its first turn, or after yielding.
     pub(super) goes_on: bool,
-    /// It is in a batch.
+    /// Whether it is in a batch.
     pub(super) in_flight: bool,
     /// Its definition is being loaded.
     pub(super) waits_for_definition: bool,
-    /// Another node holds it; it is left alone until then.
+    /// Another node has locked it; no turn is tried before this time.
     pub(super) locked_until: Option<Timestamp>,
-    /// How often in a row another node held it.
+    /// How many times in a row another node had locked it.
     pub(super) misses: u32,
-    /// So many turns take one event only, after a turn with several failed.
+    /// The number of turns that take only one event, after a turn with several failed.
     pub(super) solo: usize,
-    /// Callers whose command was taken and who wait for the instance to come to rest.
+    /// Callers whose command was committed and who wait for the instance to become idle or end.
     pub(super) waiters: Vec<Waiter>,
-    /// For fairness; zero while unknown.
+    /// Its definition, for fair shares; zero while unknown.
     pub(super) definition: DefinitionId,
-    /// How the instance stood after its last turn.
+    /// What the instance waited for after its last turn.
     pub(super) wait_state: WaitState,
-    /// Its row, while whoever started it waits.
+    /// Its row, while the caller of its start waits.
     pub(super) shown: Option<Box<InstanceRow>>,
-    /// Children that it has started while whoever started it waits: their first turns belong to
-    /// what is waited for.
+    /// Children that it started while the caller of its start waits; the answer waits for their
+    /// first turns as well.
     pub(super) spawned: Vec<InstanceId>,
 }
 
-/// What callers who wait for an instance must know of it.
+/// What an instance waits for, as far as waiting callers need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum WaitState {
     /// It waits only for time, signals, messages, steps or people.
     #[default]
     Idle,
-    /// It is over.
+    /// It has ended.
     Over,
     /// It waits for a worker or the engine.
     Busy,
-    /// It waits for children, who may wait themselves.
+    /// It waits for children, which may be waiting themselves.
     Parent,
 }
 
@@ -76,7 +76,7 @@ impl WaitState {
         }
     }
 
-    /// Whether somebody who waits in this way has waited enough.
+    /// Whether a caller who waits in this way can be answered.
     pub(super) fn satisfies(self, wait: Wait) -> bool {
         match wait {
             Wait::Quiet => true,
@@ -112,14 +112,14 @@ impl Mailbox {
         !self.pending.is_empty() || self.durable || self.goes_on
     }
 
-    /// The row is kept for somebody who started the instance and is to see it.
+    /// Keeps the row for the answer to the start.
     pub(super) fn show(&mut self, row: &InstanceRow, starts: bool) {
         if starts || self.shown.is_some() {
             self.shown = Some(Box::new(row.clone()));
         }
     }
 
-    /// Remembers children for somebody who started the instance and waits for its first turns.
+    /// Records children, for whose first turns the answer to the start waits.
     pub(super) fn spawn(&mut self, children: &[InstanceId], starts: bool) {
         let is_start = |waiter: &Waiter| matches!(waiter.reply, Some(Reply::Started { .. }));
         if starts || self.waiters.iter().any(is_start) {
@@ -128,7 +128,7 @@ impl Mailbox {
         }
     }
 
-    /// Whether something waits in memory.
+    /// Whether there are pending items.
     pub(super) fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
@@ -150,13 +150,13 @@ impl Mailbox {
     }
 }
 
-/// The mailboxes of all instances that have something to do or somebody waiting, and the order in
-/// which they get turns.
+/// The mailboxes of all instances with work or waiting callers, and the order in which they get
+/// turns.
 #[derive(Debug, Default)]
 pub(super) struct Mailboxes {
     by_instance: BTreeMap<InstanceId, Mailbox>,
     ready: ReadySet,
-    /// What is pending in all of them: items, and their bytes.
+    /// The total number of pending items, and their bytes.
     queued: usize,
     queued_bytes: usize,
 }
@@ -182,7 +182,7 @@ impl Mailboxes {
         }
     }
 
-    /// The instances of all mailboxes of which this holds.
+    /// The instances whose mailboxes satisfy the condition.
     pub(super) fn find(&self, holds: impl Fn(&Mailbox) -> bool) -> Vec<InstanceId> {
         let found = self.by_instance.iter().filter(|(_, mailbox)| holds(mailbox));
         found.map(|(id, _)| *id).collect()
@@ -193,13 +193,13 @@ impl Mailboxes {
         (self.queued, self.queued_bytes)
     }
 
-    /// Puts something behind all that is pending for an instance.
+    /// Adds an item after all pending items of an instance.
     pub(super) fn push(&mut self, id: InstanceId, pending: PendingItem) {
         self.count_in(&pending);
         self.open(id).pending.push_back(pending);
     }
 
-    /// Puts something before all that is pending for an instance.
+    /// Adds an item before all pending items of an instance.
     pub(super) fn push_first(&mut self, id: InstanceId, pending: PendingItem) {
         self.count_in(&pending);
         self.open(id).pending.push_front(pending);
@@ -229,7 +229,7 @@ impl Mailboxes {
         callers
     }
 
-    /// Takes out the item by which a caller only waits, if it is pending; its instance.
+    /// Removes the pending item of a caller that only waits; returns its instance.
     pub(super) fn take_await(&mut self, ticket: Ticket) -> Option<InstanceId> {
         let is_its =
             |it: &PendingItem| it.ticket == Some(ticket) && matches!(it.item, MailboxItem::Await);
@@ -241,7 +241,7 @@ impl Mailboxes {
         Some(id)
     }
 
-    /// Takes out a caller who waits for an instance to come to rest.
+    /// Removes a caller that waits for an instance to become idle or end.
     pub(super) fn take_waiter(&mut self, ticket: Ticket) -> Option<(InstanceId, Waiter)> {
         self.by_instance.iter_mut().find_map(|(id, mailbox)| {
             let index = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
@@ -261,7 +261,7 @@ impl Mailboxes {
         pending.any(|pending| pending.ticket == Some(ticket))
     }
 
-    /// Puts an instance among the ready ones, unless it is in a batch already.
+    /// Makes an instance ready, unless it is in a batch, locked or waiting for its definition.
     pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
         let Some(mailbox) = self.by_instance.get(&id) else { return };
         let waits = mailbox.waits_for_definition || mailbox.locked_until.is_some();
@@ -291,25 +291,25 @@ impl Mailboxes {
     }
 
     fn count_out(&mut self, item: &PendingItem) {
-        // Nothing is taken that was not put in: less than nothing would be a bug of this module.
+        // Every item was counted when it was added; a negative count would be a bug of this module.
         debug_assert!(self.queued > 0 && self.queued_bytes >= item.bytes);
         self.queued = self.queued.saturating_sub(1);
         self.queued_bytes = self.queued_bytes.saturating_sub(item.bytes);
     }
 }
 
-/// A caller who waits for an instance to come to rest.
+/// A caller that waits for an instance to become idle or end.
 #[derive(Debug)]
 pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) wait: Wait,
     /// A timer that must have fired first.
     pub(super) after: Option<Key>,
-    /// The answer; none when several instances must come to rest first.
+    /// The answer; none if several instances are waited for (`gathers` holds the answer).
     pub(super) reply: Option<Reply>,
 }
 
-/// Something for an instance that is not yet in the store.
+/// An item for an instance that is not in the store yet.
 #[derive(Debug, Clone)]
 pub(super) struct PendingItem {
     pub(super) item: MailboxItem,
@@ -320,39 +320,39 @@ pub(super) struct PendingItem {
 }
 
 impl PendingItem {
-    /// Something nobody waits for.
+    /// An item without a caller.
     pub(super) fn internal(item: MailboxItem, at: Timestamp) -> Self {
         Self { item, ticket: None, wait: Wait::Quiet, at, bytes: 0 }
     }
 }
 
-/// What it is.
+/// The kinds of items.
 #[derive(Debug, Clone)]
 pub(super) enum MailboxItem {
     /// The start of a new instance.
     Start(Box<StartCommand>, DefinitionId),
-    /// Somebody waits for what becomes of it.
+    /// A caller waits for the instance.
     Await,
-    /// An event as it is; with who caused it, if it is an operator's doing.
+    /// An event; with its audit information if an operator caused it.
     Event(Event, Option<AuditInfo>),
     /// A signal.
     Signal { name: String, payload: Json },
-    /// What somebody says of a task.
+    /// A report about a task.
     Report { task: TaskId, token: Option<LeaseToken>, report: Report },
-    /// A lease ran out.
+    /// A lease expired.
     LeaseExpired(TaskId),
     /// An attempt took too long.
     AttemptTimedOut(TaskId),
-    /// A timer that is due, as the queue knows it.
+    /// A due timer, with its key in the queue.
     Timer(TimerKey),
     /// An operator's edit of a timer.
     Edit { timer: TimerId, edit: TimerEdit, audit: AuditInfo },
-    /// An operator's answer to an incident: to try again, or what its place ends with.
+    /// An operator retries or resolves an incident.
     Incident { row: Box<IncidentRow>, variables: Option<Json>, audit: AuditInfo },
 }
 
 impl MailboxItem {
-    /// The task whose row is needed.
+    /// The task whose row the item needs.
     pub(super) fn task(&self) -> Option<TaskId> {
         match self {
             Self::Report { task, .. } | Self::LeaseExpired(task) | Self::AttemptTimedOut(task) => {
@@ -368,7 +368,7 @@ impl MailboxItem {
 }
 
 impl MailboxItem {
-    /// The incident that somebody answers.
+    /// The incident that an operator retries or resolves.
     pub(super) fn incident(&self) -> Option<meantime_core::IncidentId> {
         match self {
             Self::Incident { row, .. } => Some(row.id),
@@ -377,12 +377,12 @@ impl MailboxItem {
     }
 }
 
-/// Something that belongs to no instance, or not yet.
+/// A command that belongs to no instance, or not yet.
 #[derive(Debug)]
 pub(super) struct GlobalCommand {
     pub(super) item: GlobalAction,
     pub(super) ticket: Option<Ticket>,
-    /// It was answered, or handed on: its batch has nothing more to do for it.
+    /// It was answered or became another item: its batch has nothing more to do for it.
     pub(super) over: bool,
 }
 
@@ -392,7 +392,7 @@ impl GlobalCommand {
     }
 }
 
-/// What it is.
+/// The kinds of global commands.
 #[derive(Debug)]
 pub(super) enum GlobalAction {
     Claim(super::claim::ParkedClaim),
@@ -428,11 +428,11 @@ pub(super) enum GlobalAction {
         variables: Option<Json>,
         audit: AuditInfo,
     },
-    /// A restored copy may act.
+    /// A restored copy may continue.
     Resume {
         audit: AuditInfo,
     },
-    /// Engine tasks to run: after a restart, or when their wait is over.
+    /// Engine tasks to run: after a restart, or when their delay has passed.
     Redispatch(Vec<TaskId>),
 }
 
@@ -448,7 +448,7 @@ impl GlobalAction {
     }
 }
 
-/// The instance a pending event is for, by its timer.
+/// The instance of a timer.
 pub(super) fn owner(timer: TimerId) -> InstanceId {
     timer.0.instance
 }

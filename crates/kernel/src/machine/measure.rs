@@ -1,10 +1,10 @@
-//! Distributions with fixed bounds: what a machine can count without knowing who will look at it.
+//! Distributions with fixed buckets.
 
 /// How many buckets have an upper bound: 1, 2, 4 and so on, to half a million.
 const BOUNDED: usize = 20;
 
-/// How often values of which size were seen. Each bucket reaches to twice the bound of the one
-/// before it; the last one has no bound.
+/// Counts of values by size. The bound of each bucket is twice that of the one before; the last
+/// bucket has no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Distribution {
     counts: [u64; BOUNDED + 1],
@@ -12,7 +12,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// A value was seen.
+    /// Adds a value.
     pub fn observe(&mut self, value: u64) {
         let bits = u64::BITS - value.saturating_sub(1).leading_zeros();
         let bucket = if value <= 1 { 0 } else { bits as usize };
@@ -28,12 +28,12 @@ impl Distribution {
         bounds.zip(self.counts)
     }
 
-    /// How many values were seen.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// All values together.
+    /// The sum of all values.
     pub const fn sum(&self) -> u64 {
         self.sum
     }

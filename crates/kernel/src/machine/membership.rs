@@ -1,14 +1,14 @@
-//! Several machines on one store: partitions, notices, and instances that others hold.
+//! Several machines on one store: partitions, notices, and instances that other nodes have locked.
 //!
 //! ```text
-//!   heartbeat ─► Membership ─► partition changed? ─► Recover ─► Adopted: what others left
-//!                      └─► look again: timers, waiting claims, waiting callers
-//!   commit ─► Notify: timers of other partitions, ready tasks, callers elsewhere
+//!   heartbeat ─► Membership ─► partition changed? ─► Recover ─► Adopted: work that others left
+//!                      └─► read again: timers, waiting claims, waiting callers
+//!   commit ─► Notify: timers of other partitions, ready tasks, callers on other nodes
 //! ```
 //!
-//! Whoever writes an event for an instance also turns it. A node looks after the timers of its
-//! partition, and when a node comes or goes every node recovers its new partition. That may be
-//! work which a living node is doing: locks and fences prevent that anything is done twice.
+//! The node that writes an event for an instance also turns it. A node fires the timers of its
+//! partition, and when a node joins or leaves, every node recovers its new partition. Another live
+//! node may be working on some of that: locks and fences ensure that nothing is done twice.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,22 @@ use crate::store::{
     DefinitionRow, Membership, NodeIndex, Notice, Partition, Recovered, TimerKey, To,
 };
 
-/// The first and the longest wait for an instance that another node holds, in milliseconds.
+/// The first and the longest wait for an instance that another node has locked, in milliseconds.
 const LOCK_WAIT_MS: (i64, i64) = (4, 256);
 
-/// Who shares the store, and what this node may do.
+/// The membership of the cluster, and the lease of this node.
 #[derive(Debug)]
 pub(super) struct Cluster {
     membership: Membership,
-    /// Until when the node's lease is surely its own, in real time; none is for ever.
+    /// Until when the node may rely on its lease, in real time; `None` if it needs no lease.
     lease_until: Option<Timestamp>,
-    /// How often it has asked for its partition and not been answered.
+    /// Number of `Recover` requests without an answer.
     recovers: u32,
-    /// What other nodes are to be told.
+    /// Notices to send to other nodes.
     notices: Vec<(To, Notice)>,
-    /// Instances that another node held, until when they are left alone.
+    /// Instances that another node had locked, with the time until which they are not tried.
     locked: BTreeSet<(Timestamp, InstanceId)>,
-    /// Starts whose definition another node may have deployed.
+    /// Starts whose definition is unknown here and may have been deployed by another node.
     unresolved: Vec<(Ticket, StartCommand, Wait)>,
 }
 
@@ -57,7 +57,7 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// The lease under which turns are computed; turns of another one are not committed.
+    /// The current lease term. The store rejects plans that were computed in another term.
     pub(super) fn lease_term(&self) -> Option<u64> {
         self.membership.lease_term
     }
@@ -70,7 +70,7 @@ impl Cluster {
         self.membership.partition()
     }
 
-    /// A heartbeat was answered. Says whether the node got another lease or another partition.
+    /// Stores the result of a heartbeat. Returns whether the lease term or the partition changed.
     fn renew(&mut self, membership: Membership, until: Option<Timestamp>) -> bool {
         self.lease_until = until;
         let before = (self.lease_term(), self.partition());
@@ -78,13 +78,14 @@ impl Cluster {
         before != (self.lease_term(), self.partition())
     }
 
-    /// Whether the node may act: it has a lease, and it knows which numbers the holder before it
-    /// has used up.
+    /// Whether the node may act: its lease is valid, and no `Recover` is open. A new lease term may
+    /// give the node an index that another node used before: until the store has answered, this
+    /// node does not know which sequence numbers are used up and could assign one twice.
     fn has_lease(&self, now: Timestamp) -> bool {
         self.recovers == 0 && self.lease_until.is_none_or(|until| now < until)
     }
 
-    /// Something for all other nodes, told once.
+    /// Queues a notice for all other nodes, unless the same one is queued already.
     fn tell_others(&mut self, notice: Notice) {
         let told = (To::Others, notice);
         if !self.notices.contains(&told) {
@@ -92,7 +93,7 @@ impl Cluster {
         }
     }
 
-    /// Whether a caller waits for a definition that another node may have deployed.
+    /// Whether a start waits for the definitions of other nodes.
     pub(super) fn has_unresolved(&self) -> bool {
         !self.unresolved.is_empty()
     }
@@ -103,24 +104,30 @@ impl Cluster {
 }
 
 impl Machine {
-    /// Who shares the store, from a heartbeat.
+    /// Handles the result of a heartbeat.
     pub(super) fn membership_changed(&mut self, membership: Membership, until: Option<Timestamp>) {
         if !self.config.shared_store {
             return;
         }
         let is_other = self.cluster.renew(membership, until);
+        // Numbers given from here on carry the new index, so that no other node gives the same
+        // ones.
         self.ids.use_node_index(self.cluster.node_index());
         if is_other {
+            // A node joined or left, or this node got a new lease term. Nobody else reads the work
+            // of the new partition, so it is recovered as after a restart.
             self.timers.partition_changed(self.cluster.partition());
             self.recover_partition();
         } else {
+            // A notice may have been lost: timers that another node has armed are found by reading
+            // the head of the index again, once per heartbeat.
             self.timers.look_again();
         }
         self.claims.wake_all();
         self.look_at_awaited();
     }
 
-    /// Asks for what lies in the node's partition, and for the numbers that are used up.
+    /// Requests the unfinished work of the partition and the largest sequence number in use.
     fn recover_partition(&mut self) {
         self.cluster.recovers += 1;
         self.output(Output::Recover(self.cluster.partition()));
@@ -131,12 +138,14 @@ impl Machine {
         self.cluster.has_lease(self.clock)
     }
 
-    /// What lies in the node's partition, after a node came or went.
+    /// The unfinished work of the partition, after the membership changed.
     pub(super) fn partition_recovered(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
         self.cluster.recovers = self.cluster.recovers.saturating_sub(1);
         match (&mut self.paused, recovered.paused) {
+            // The store is still paused: the work of the new partition replaces what was set aside.
             (Some(paused), true) => *paused = recovered,
+            // The read is older than the resume that this node has already seen.
             (_, true) => {}
             (_, false) => {
                 self.paused = None;
@@ -145,7 +154,7 @@ impl Machine {
         }
     }
 
-    /// What other nodes have told.
+    /// Handles notices of other nodes.
     pub(super) fn receive_notices(&mut self, notices: Vec<Notice>) {
         for notice in notices {
             match notice {
@@ -155,12 +164,14 @@ impl Machine {
                     self.claims.offer(&queue, name.as_deref());
                 }
                 Notice::Deployed => self.output(Output::LoadDefinitions),
+                // The store was resumed by another node: recovering the partition ends the pause
+                // here too.
                 Notice::Resumed => self.recover_partition(),
             }
         }
     }
 
-    /// Definitions as the store has them: other nodes deploy too.
+    /// The definitions in the store, which other nodes may have deployed.
     pub(super) fn definitions_read(&mut self, rows: Vec<DefinitionRow>) {
         for row in rows {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
@@ -179,7 +190,9 @@ impl Machine {
         }
     }
 
-    /// A start whose definition is not known here: another node may have deployed it just now.
+    /// Keeps a start whose definition is unknown here: another node may have deployed it, and the
+    /// notice may not have arrived. The start is rejected only if the store does not know it
+    /// either.
     pub(super) fn resolve_later(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {
         if !self.cluster.has_unresolved() {
             self.output(Output::LoadDefinitions);
@@ -197,7 +210,7 @@ impl Machine {
         }
     }
 
-    /// An instance came to rest, and callers at these nodes wait for that.
+    /// An instance became idle or ended, and callers at these nodes wait for it.
     pub(super) fn rested(&mut self, id: InstanceId, nodes: &[u8]) {
         let here = self.cluster.node_index();
         for node_index in nodes.iter().copied().map(NodeIndex).filter(|other| *other != here) {
@@ -211,7 +224,7 @@ impl Machine {
         }
     }
 
-    /// Sends what has gathered, once for many commits.
+    /// Sends the collected notices; one output for many commits.
     pub(super) fn send_notices(&mut self) {
         if self.config.shared_store {
             for (queue, name) in self.claims.take_unwanted() {
@@ -224,7 +237,8 @@ impl Machine {
         }
     }
 
-    /// Another node holds the instance: it is tried again a little later, and then later still.
+    /// Another node has locked the instance: it is tried again after a delay that doubles each
+    /// time.
     pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
         let now = self.clock;
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
@@ -237,7 +251,7 @@ impl Machine {
         self.counters.locked += 1;
     }
 
-    /// Instances that may be free again.
+    /// Wakes instances whose lock wait is over.
     pub(super) fn queue_unlocked(&mut self) {
         while let Some((until, id)) = self.cluster.locked.first().copied()
             && self.has_passed(until, LOCK_WAIT_MS.1)
@@ -250,12 +264,13 @@ impl Machine {
         }
     }
 
-    /// When the next instance may be free again.
+    /// The next time at which a lock wait is over.
     pub(super) fn next_unlocked(&self) -> Option<Timestamp> {
         self.cluster.locked.first().map(|(until, _)| *until)
     }
 
-    /// Callers wait for instances that another node may have brought to rest, unnoticed.
+    /// Looks up instances that callers wait for: another node may have made them idle, and its
+    /// notice may have been lost.
     fn look_at_awaited(&mut self) {
         let waits = |mailbox: &Mailbox| {
             !mailbox.waiters.is_empty() && !mailbox.in_flight && !mailbox.has_work()

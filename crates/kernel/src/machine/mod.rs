@@ -1,42 +1,47 @@
-//! The kernel machine, sans-IO: inputs in, outputs out.
+//! The kernel machine, without IO: inputs in, outputs out.
 //!
 //! ```text
-//!  Command ─┐                                   ┌─► Reply
-//!  due time ┼─► mailboxes ─► ready ─► batch ──┐     ├─► Dispatch (engine tasks)
-//!  recovery ┘    ▲                        │     │
-//!                │   Take ─► Taken ─► Advance ─► Advanced ─► Commit ─► Committed
-//!                └──────────── woken, requeued ────────────────────────────┘
+//!  Command ─┐
+//!  due time ┼─► mailboxes ─► ready ─► batch
+//!  recovery ┘      ▲                    │
+//!                  │     ┌──────────────┘
+//!                  │     ▼
+//!                  │   Fetch ─► Fetched ─► Advance ─► Advanced ─► Commit ─► Committed
+//!                  │                                                            │
+//!                  └── woken, requeued ◄────────────────────────────────────────┤
+//!                      Reply, Dispatch (engine tasks), Notify ◄─────────────────┘
 //! ```
 //!
-//! The machine never waits and never performs anything: the [`crate::driver`] or the simulator
-//! does, and answers with an [`Input`]. Everything that callers, workers and clocks learn leaves
-//! after the commit that made it true. One batch may be committing while others are computed; one
-//! instance is in at most one batch at a time.
+//! The machine never waits and performs nothing itself: the [`crate::driver`] or the simulator
+//! performs its outputs and answers with an [`Input`]. Callers, workers and timers learn of a
+//! change only after the commit that made it durable. While one batch is being committed others are
+//! computed; an instance is in at most one batch at a time.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `engine` | the machine itself: inputs, outputs, time |
-//! | `intake` | commands in: limits, back-pressure, routing |
-//! | `mailbox`, `ready` | what waits in memory, and whose turn it is |
-//! | `batch` | gathers a batch and asks the store for what it needs |
-//! | `turn_builder` | from a row, its inbox and what is pending to the events of a turn |
-//! | `report` | what workers say of tasks: outcome, retry, incident |
-//! | `edit` | what operators do to timers and incidents |
-//! | `job` | one call of a notation, caught |
+//! | `intake` | commands: limits, back-pressure, routing |
+//! | `mailbox`, `ready` | pending work per instance, and the order in which instances get turns |
+//! | `batch` | collects a batch and requests the rows that it needs |
+//! | `pace` | how many turns a batch takes |
+//! | `turn_builder` | from a row, its inbox and its pending items to the events of a turn |
+//! | `report` | reports on tasks: outcome, retry, incident |
+//! | `edit` | edits of timers and incidents by operators |
+//! | `job` | one call of a notation; panics are caught |
 //! | `damage` | instances whose rows cannot be decoded |
 //! | `slow` | turns that take long and leave their batch |
-//! | `outcome` | from a notation's answer to the unit to commit |
-//! | `effect` | one effect each: rows, asks, records |
-//! | `end` | closing, ending, and what is cancelled |
-//! | `commit` | after the commit: answers, wake-ups, memory |
-//! | `outage` | a store that is out of reach: nobody waits without an answer |
-//! | `membership` | several machines on one store: shares, notices, locks |
-//! | `global` | units without an instance: claims, messages, definitions |
+//! | `outcome` | from the result of a notation to the unit to commit |
+//! | `effect` | performs one effect: rows, conditional writes, records |
+//! | `end` | closing and ending an instance, and cancelling what is open |
+//! | `commit` | after the commit: answers, wake-ups, cache updates |
+//! | `outage` | an unreachable store: every waiting caller gets an answer |
+//! | `membership` | several machines on one store: partitions, notices, locks |
+//! | `global` | commands without an instance: claims, messages, definitions |
 //! | `injected_bugs` | bodies of injected bugs, for the simulator's own test |
-//! | `claim` | tasks for workers, leases, retries in waiting |
-//! | `pause` | a restored copy that may not act yet |
-//! | `measure` | distributions of what was counted |
-//! | `tree` | callers who wait for an instance and all its descendants |
+//! | `claim` | tasks for workers, leases, delayed retries |
+//! | `pause` | a restored store that is not resumed yet |
+//! | `measure` | distributions of measured values |
+//! | `tree` | callers that wait for an instance and all its descendants |
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
 

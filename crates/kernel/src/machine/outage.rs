@@ -5,10 +5,9 @@
 //!   no valid lease ─► after `PATIENCE_MS` waiting callers fail
 //! ```
 //!
-//! Work that belongs to no caller stays queued: timers, reports of engine tasks, inbox events. A
-//! caller whose commit is in doubt gets `store_ambiguous` (I2). The commit is still looked up
-//! later. If it took no effect, its commands are dropped, because the caller may have sent them
-//! again.
+//! Work without a caller stays queued: timers, reports of engine tasks, inbox events. A caller
+//! whose commit is in doubt gets `store_ambiguous` (I2). The commit is looked up later. If it had
+//! no effect, its commands are dropped and not repeated: the caller may have sent them again.
 
 use std::collections::BTreeSet;
 
@@ -24,27 +23,27 @@ use crate::store;
 /// How long callers wait while the node has no valid lease, in milliseconds.
 const PATIENCE_MS: i64 = 5_000;
 
-/// What is known of the store's failures.
+/// The known failures of the store.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
-    /// Why the store is out of reach, if it is.
+    /// Why the store is unreachable, if it is.
     error: Option<Error>,
-    /// When something is tried again after a failure, in real time.
+    /// When to try again after a failure, in real time.
     resume_at: Option<Timestamp>,
-    /// When callers of a node without a lease are told, in real time.
+    /// When the waiting callers of a node without a lease fail, in real time.
     fail_callers_at: Option<Timestamp>,
-    /// Batches whose commit is in doubt, and those of them whose callers were told so.
+    /// Batches whose commit is in doubt, and those whose callers have been answered already.
     ambiguous: BTreeSet<u64>,
     answered: BTreeSet<u64>,
 }
 
 impl Outage {
-    /// Nothing is tried before this instant.
+    /// Tries nothing before this instant.
     pub(super) fn rest_until(&mut self, at: Timestamp) {
         self.resume_at = Some(at);
     }
 
-    /// The rest after a failure is over.
+    /// Ends the pause after a failure.
     pub(super) fn end_rest(&mut self) {
         self.resume_at = None;
     }
@@ -53,12 +52,12 @@ impl Outage {
         self.resume_at
     }
 
-    /// The store is out of reach. Says whether that is news.
+    /// Marks the store as unreachable. Returns whether it was reachable before.
     fn lose(&mut self, error: Error) -> bool {
         self.error.replace(error).is_none()
     }
 
-    /// The store is back. Says whether it had been away.
+    /// Marks the store as reachable. Returns whether it was unreachable before.
     fn end(&mut self) -> bool {
         let was_lost = self.error.take().is_some();
         if was_lost {
@@ -67,7 +66,7 @@ impl Outage {
         was_lost
     }
 
-    /// The outcome of a commit is known. Says whether its callers were answered before.
+    /// The outcome of a commit is known. Returns whether its callers were answered before.
     fn settle(&mut self, batch: u64) -> bool {
         self.ambiguous.remove(&batch);
         self.answered.remove(&batch)
@@ -77,6 +76,8 @@ impl Outage {
 impl Machine {
     /// The store became unreachable.
     pub(super) fn store_lost(&mut self, why: String) {
+        // Queued commands were not written, so these callers get a definite error. The callers of
+        // commits in doubt get `store_ambiguous` below.
         let told = Error::from(&store::Error::Unavailable(why));
         self.fail_waiting_callers(&told);
         if self.outage.lose(told) {
@@ -104,7 +105,8 @@ impl Machine {
         self.outage.error.clone().map_or(Ok(()), Err)
     }
 
-    /// A commit is in doubt. While the store is unreachable its callers are answered at once.
+    /// A commit is in doubt. While the store is unreachable, its callers are answered at once: the
+    /// lookup may take as long as the outage.
     pub(super) fn mark_ambiguous(&mut self, number: u64) {
         self.outage.ambiguous.insert(number);
         if self.is_store_lost() {
@@ -117,13 +119,14 @@ impl Machine {
         self.outage.settle(number)
     }
 
-    /// Answers the callers of a commit in doubt. They keep their tickets: the driver ignores a
-    /// second answer, and releases tasks that the commit claimed for them.
+    /// Answers the callers of a commit in doubt. They keep their tickets: if the commit turns out
+    /// to have taken effect, the driver ignores the second answer, and releases tasks that the
+    /// commit claimed for them.
     fn answer_ambiguous(&mut self, number: u64) {
         if !self.outage.answered.insert(number) {
             return;
         }
-        let message = "the store was lost before it said whether it did this".to_owned();
+        let message = "the store was lost before it answered the commit".to_owned();
         let told = store::Error::Ambiguous { results: Vec::new(), message };
         let told = Error::from(&told);
         let Some(batch) = self.batches.get(&number) else { return };
@@ -139,7 +142,7 @@ impl Machine {
         }
     }
 
-    /// A node without a valid lease makes no progress: waiting callers fail after a while.
+    /// A node without a valid lease makes no progress, so waiting callers fail after a while.
     pub(super) fn enforce_lease_patience(&mut self) {
         if self.has_lease() || !self.has_waiting_callers() {
             self.outage.fail_callers_at = None;
@@ -167,8 +170,8 @@ impl Machine {
             || !self.mailboxes.find(Mailbox::has_callers).is_empty()
     }
 
-    /// Fails all callers whose command is in no batch. A caller whose command is durable gets its
-    /// answer without waiting for what follows.
+    /// Fails all callers whose command is in no batch. A caller whose command is committed gets its
+    /// answer now, without waiting for what follows.
     fn fail_waiting_callers(&mut self, told: &Error) {
         for id in self.mailboxes.find(Mailbox::has_callers) {
             let Some(mailbox) = self.mailboxes.get_mut(id) else { continue };

@@ -1,4 +1,4 @@
-//! From a notation's answer to the unit to commit.
+//! From the result of a notation to the unit to commit.
 
 use meantime_core::{
     Channel, Event, Execution, Failure, Fault, Json, Outcome, Status, TaskId, TaskOutcome,
@@ -17,19 +17,19 @@ use crate::store::{
     MessageRow, NodeIndex, Phase, Unit, Write, encode_start,
 };
 
-/// What became of an assembled turn.
+/// The result of a computed turn.
 #[derive(Debug)]
 pub(super) enum TurnResult {
-    /// Something is to be committed.
+    /// A unit to commit.
     Unit(Box<TurnBuilder>),
-    /// Nothing is to be written; there are only answers.
+    /// Nothing to write, only answers.
     Nothing(Box<TurnBuilder>),
-    /// Several events failed together: they are to be tried one by one.
+    /// A turn with several events faulted: they are tried again one by one.
     OneByOne,
 }
 
 impl TurnBuilder {
-    /// Takes in what the notation said.
+    /// Applies the result of the notation.
     pub(super) fn finish_turn(
         mut self: Box<Self>,
         result: Result<Turn, Fault>,
@@ -49,6 +49,7 @@ impl TurnBuilder {
             self.judge(turn.verdicts, env);
             return TurnResult::Nothing(self);
         }
+        // The effects below may move or remove the deadline; the outcome names the one that passed.
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
         self.judge(turn.verdicts, env);
@@ -61,8 +62,9 @@ impl TurnBuilder {
         TurnResult::Unit(self)
     }
 
-    /// Ends an instance before its notation was asked: its deadline passed while it waited for
-    /// its first turn, or its definition cannot be loaded.
+    /// Ends an instance without its notation: its deadline passed or it was cancelled before its
+    /// first turn, its notation faulted on a cancel or deadline, a second cancel overtook a slow
+    /// turn, or its rows are damaged.
     pub(super) fn end_by_kernel(
         mut self: Box<Self>,
         event: &Event,
@@ -90,7 +92,7 @@ impl TurnBuilder {
         TurnResult::Unit(self)
     }
 
-    /// Makes the unit, and gives back the row as it will be when the unit took effect.
+    /// Makes the unit, and returns the row as it will be after the unit has taken effect.
     pub(super) fn finish(&mut self, env: &mut TurnEnv<'_>) -> Option<(Unit, InstanceRow)> {
         self.route_returned_signals();
         self.touched |= !self.records.is_empty();
@@ -98,6 +100,9 @@ impl TurnBuilder {
         if self.touched {
             self.note_waiters(env);
         }
+        // A changed row is written under the fence of its turn number. Writes without a changed
+        // row, such as returning a stale message, still depend on that turn, so the fence only
+        // compares.
         let guard = if self.touched {
             if !self.records.is_empty() {
                 self.write_history(env);
@@ -122,8 +127,8 @@ impl TurnBuilder {
         Some((unit, self.row.clone()))
     }
 
-    /// Callers may wait at other nodes than the one that ends the instance. They are remembered
-    /// until then, also if nothing else of the instance changes.
+    /// Callers may wait on other nodes than the one that ends the instance. Their nodes are kept in
+    /// the row until then, even if nothing else in the row changes.
     fn note_end_waiters(&mut self, env: &TurnEnv<'_>) {
         let Some(NodeIndex(node_index)) = env.node_index else { return };
         let nodes = &mut self.row.meta.end_awaited_at;
@@ -138,7 +143,7 @@ impl TurnBuilder {
         }
     }
 
-    /// Callers may wait at other nodes than the one that brings the instance to rest.
+    /// Callers may wait on other nodes than the one whose turn makes the instance idle.
     fn note_waiters(&mut self, env: &TurnEnv<'_>) {
         let Some(NodeIndex(node_index)) = env.node_index else { return };
         if WaitState::of(&self.row).satisfies(Wait::Idle) {
@@ -151,8 +156,9 @@ impl TurnBuilder {
         }
     }
 
-    /// A signal that was not taken belongs to whoever else waits for it here. Places that began to
-    /// wait in this very turn find it in the buffer; older ones would never look there again.
+    /// A signal that was not taken belongs to another element of this instance that waits for it.
+    /// Elements that subscribed in this turn find it in the buffer when their conditional write is
+    /// resolved; older ones do not search the buffer again, so it is handed to them here.
     fn route_returned_signals(&mut self) {
         let ended = self.row.phase.is_ended();
         let is_signal = |message: &MessageRow| message.channel.kind == ChannelKind::Signal;
@@ -193,7 +199,8 @@ impl TurnBuilder {
     }
 
     fn write_history(&mut self, env: &mut TurnEnv<'_>) {
-        // Another node may have counted further within the same millisecond.
+        // Another node may have used larger numbers in the same millisecond. History numbers of an
+        // instance must increase, so this node continues after the last one.
         env.ids.skip_to(self.row.last_history);
         let seq = env.ids.next(env.now.engine);
         if let Some(Record::Started { .. }) = self.records.first() {
@@ -227,7 +234,7 @@ impl TurnBuilder {
         self.events.iter().all(|event| matches!(event, Event::Continue))
     }
 
-    /// Whether nothing at all is to be written: every event came from a caller and was refused.
+    /// Whether nothing is written: every event came from a caller and was refused.
     fn all_refused(&self, verdicts: &[Verdict]) -> bool {
         let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused { .. });
         !self.touched
@@ -238,7 +245,8 @@ impl TurnBuilder {
             && verdicts.iter().all(refused)
     }
 
-    /// Gives each event's sender its answer, and each message that was not taken its place back.
+    /// Answers the sender of each event, and returns messages that were not taken to their
+    /// channels.
     fn judge(&mut self, verdicts: Vec<Verdict>, env: &mut TurnEnv<'_>) {
         let events = std::mem::take(&mut self.events);
         let sources = std::mem::take(&mut self.sources);
@@ -276,7 +284,7 @@ impl TurnBuilder {
             (Verdict::NotTaken, Event::Submitted { .. }) => {
                 Err(Error::Refused { code: "step_not_active".to_owned(), problem: Json::null() })
             }
-            // Something else in this turn ended the task first: the reporter sees it (T10).
+            // Another event of this turn has ended the task: the reporter gets `lease_lost` (T10).
             (Verdict::NotTaken, Event::TaskDone { key, .. }) => Err(Error::LeaseLost(TaskId(*key))),
             (Verdict::NotTaken, Event::IncidentResolved { incident, .. }) => {
                 Err(self.not_resolved(*incident))
@@ -286,13 +294,14 @@ impl TurnBuilder {
         self.answer(number, answer);
     }
 
-    /// Somebody was faster, or its place cannot be ended with variables.
+    /// The incident was closed by another event, or its element cannot be ended with variables.
     fn not_resolved(&self, incident: meantime_core::IncidentId) -> Error {
         let is_open = self.row.open.incidents.values().any(|open| *open == incident);
         if is_open { Error::NotResolvable(incident) } else { Error::UnknownIncident(incident) }
     }
 
-    /// A timer that lost within its own turn did not fire: its place was left before it (T10, O2).
+    /// A timer whose event was not taken did not fire: an earlier event of the same turn left its
+    /// element (T10, O2). Its record becomes a cancellation.
     fn unfire(&mut self, event: &Event, env: &mut TurnEnv<'_>) {
         let Event::TimerFired { key: lost, .. } = event else { return };
         for record in &mut self.records {
@@ -309,7 +318,7 @@ impl TurnBuilder {
 
     fn record_event(&mut self, event: &Event, taken: bool) {
         let note = match event {
-            // The timer's own record says it all; a slice of work is not news.
+            // The record of the timer tells it already; a slice is not recorded.
             Event::TimerFired { .. } | Event::Continue => return,
             Event::Signal { name, .. } | Event::Message { name, .. } => Some(name.clone()),
             Event::Submitted { step, .. } => Some(step.clone()),
@@ -339,7 +348,7 @@ impl TurnBuilder {
         match (status, last) {
             (Status::Ended(outcome), _) => self.end(outcome, env),
             (Status::Closing(outcome), _) => self.close(outcome),
-            // After a cancel or the deadline an instance must be closing or over.
+            // After a cancel or a passed deadline an instance must be closing or ended (D5).
             (_, Some(event)) => {
                 let (execution, context) = (execution_of(runnable), self.context_now(runnable));
                 let outcome = Self::forced_outcome(&event, execution, deadline, context);
@@ -366,7 +375,7 @@ impl TurnBuilder {
             self.answer(0, Err(Error::Refused { code, problem }));
             return TurnResult::Nothing(self);
         }
-        // It was accepted by a commit, so it must be seen to end.
+        // It was accepted by a commit, so its end must be visible.
         let failure =
             Failure { data: Some(problem), ..Failure::new(code, "the start was refused") };
         let (termination, context) = (Termination::RuntimeError, self.context_now(None));
@@ -375,7 +384,7 @@ impl TurnBuilder {
         TurnResult::Unit(self)
     }
 
-    /// A turn that could not be computed: the events are kept, the instance is visible (I10).
+    /// A turn could not be computed: its event is held by an incident, and nothing is lost (I10).
     fn faulted(
         mut self: Box<Self>,
         fault: &Fault,
@@ -383,11 +392,12 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) -> TurnResult {
         env.counters.faults += 1;
+        // Only one of them may be bad: nothing is written, and each is tried alone (ADR 0007).
         if self.events.len() > 1 {
             return TurnResult::OneByOne;
         }
         if let Some(event) = self.events.first().filter(|event| must_end(event)).cloned() {
-            // Cancels and deadlines are not up to the definition.
+            // A definition cannot prevent its end by faulting on a cancel or deadline.
             return self.end_by_kernel(&event, runnable, env);
         }
         let element = fault.element.clone().unwrap_or_default();
@@ -400,6 +410,7 @@ impl TurnBuilder {
         }
         let held = self.events.first().cloned().zip(self.sources.first().cloned());
         match held {
+            // A slice is no event that could be stored, so the instance itself is held.
             Some((Event::Continue, _)) => self.row.meta.held = Some(incident),
             Some((event, source)) => {
                 let (seq, at, origin) = match source {

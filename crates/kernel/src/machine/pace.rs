@@ -1,14 +1,12 @@
 //! How many turns a batch takes.
 //!
-//! A batch that is gathered while others are under way waits for them, and everybody in it waits
-//! for its slowest member. So batches are kept short: about five milliseconds, or three times
-//! what the shortest ones took lately, if that is more. Those that hold turns nobody waits for
-//! beside others are kept to two milliseconds: a storm of children fills every batch. On a slow
-//! disk a commit costs much however little is in it, and small batches would only make it cost
-//! more often.
+//! A batch that begins while another is in flight waits for it, and every turn of a batch waits for
+//! the slowest one. So batches are kept short: about five milliseconds, or three times the shortest
+//! recent batch if that is more. Batches with background turns beside others are kept to two
+//! milliseconds, because a storm of children fills every batch. On a slow disk a commit is
+//! expensive however small it is, and small batches would only make more commits.
 //!
-//! Only batches that are nearly full tell anything: a small one that took long had another
-//! reason.
+//! Only nearly full batches are measured: a small batch that took long had another reason.
 //!
 //! [`TurnWeights`] remembers how many effects turns have, by definition and class, so that a batch
 //! can tell before it is computed how much it will write.
@@ -19,46 +17,46 @@ use meantime_core::DefinitionId;
 
 use super::ready::{Class, Mix};
 
-/// How long a batch may take where commits are fast.
+/// The target duration of a batch where commits are fast.
 const TARGET_MS: i64 = 5;
 
-/// The same for a batch with turns that nobody waits for beside others.
+/// The same for a batch with background turns beside others.
 const MIXED_TARGET_MS: i64 = 2;
 
-/// A batch may take at least so many turns.
+/// The minimum size of a batch, in turns.
 const FLOOR: usize = 32;
 
-/// For how many batches the shortest one is remembered, at least.
+/// The number of batches for which the shortest one is remembered, at least.
 const MEMORY: u32 = 256;
 
-/// The number of turns, by what batches took.
+/// The size of batches, adapted to how long they take.
 #[derive(Debug)]
 pub(super) struct Pace {
     turns: usize,
     most: usize,
-    /// The shortest batch of this span, and of the one before.
+    /// The shortest batch of the current period and of the one before.
     least_ms: [Option<i64>; 2],
     seen: u32,
 }
 
 impl Pace {
-    /// Begins with the most that is allowed.
+    /// Starts with the maximum.
     pub(super) fn new(most: usize) -> Self {
         Self { turns: most.max(1), most: most.max(1), least_ms: [None; 2], seen: 0 }
     }
 
-    /// How many turns the next batch takes.
+    /// The size of the next batch.
     pub(super) const fn turns(&self) -> usize {
         self.turns
     }
 
-    /// A batch of so many turns took so long.
+    /// Records the size and duration of a batch.
     pub(super) fn saw(&mut self, turns: usize, took_ms: i64, mix: Mix) {
         self.remember(took_ms);
         let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
         let target = if mix == Mix::Plain { TARGET_MS } else { MIXED_TARGET_MS };
         let target = target.max(least.saturating_mul(3));
-        // One that was cut is as full as it may be; it took long because of what is in it.
+        // A batch that was cut is as full as it may be: it took long because of its turns.
         let is_full = turns * 2 > self.turns || mix == Mix::MixedAndCut;
         if took_ms > target && is_full {
             self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
@@ -128,7 +126,7 @@ mod tests {
     /// microseconds, and there is always more to do.
     fn settles(commit: i64, turn: i64, mix: Mix) -> usize {
         let mut pace = Pace::new(512);
-        // An engine is idle now and then.
+        // Every hundredth batch is small, as in an engine that is idle at times.
         for batch in 0..2_000 {
             let turns = if batch % 100 == 0 { 1 } else { pace.turns() };
             let took = commit + turn * i64::try_from(turns).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! A restored copy that may not act yet, and history that has become long.
+//! A restored store that is paused, and histories that have become long.
 //!
-//! A copy of the past does not know what has been done since. So it starts paused: no turn, no
-//! timer, no claim, no task of the engine, and every command but [`Command::Resume`] is refused.
-//! Reading works. What the store had left to do is kept aside until somebody confirms, and the
-//! confirmation is a commit like any other.
+//! A restored store does not contain what was done after its backup. So it starts paused: no turn,
+//! timer, claim or engine task, and every command except [`Command::Resume`] is rejected. Reads
+//! work. The unfinished work that recovery found is set aside until an operator resumes the store,
+//! and the resume is a commit like any other.
 
 use super::engine::Machine;
 use super::io::{Output, Ticket};
@@ -13,12 +13,12 @@ use crate::history::AuditInfo;
 use crate::store::{CompactRequest, InstanceRow};
 
 impl Machine {
-    /// Whether the store is a restored copy that nobody has confirmed.
+    /// Whether the store is restored and has not been resumed.
     pub fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// Whether this node removes what is old: one of those that share a store does.
+    /// Whether this node runs retention: one of the nodes that share a store does.
     pub fn owns_maintenance(&self) -> bool {
         self.running && !self.is_paused() && self.cluster.partition().index == 0
     }
@@ -38,18 +38,18 @@ impl Machine {
         }
     }
 
-    /// The confirmation is durable.
+    /// The resume is committed: the work that was set aside continues.
     pub(super) fn resumed(&mut self) {
         if let Some(recovered) = self.paused.take() {
             self.go_on(recovered);
         }
     }
 
-    /// Asks for older history to be dropped, now and then: reading a chain to its cut costs as
-    /// much as it is long, so it is done once for many turns.
+    /// Requests compaction once every quarter of the limit: a compaction reads the history up to
+    /// the cut, so it must not run for every turn.
     ///
-    /// Attempts of a task leave rows without being turns. `claims` counts them: it grows by one
-    /// with a claim and by one with a failure, so that every second number may be passed over.
+    /// Failed attempts of a task write history rows without a turn, so `claims` is checked too. It
+    /// grows by one with a claim and by one with a failure and can skip a multiple, hence `< 2`.
     pub(super) fn cut_history(&mut self, row: &InstanceRow, claims: u32) {
         let keep = self.limits.history_turns.max(1);
         let step = (keep / 4).max(1);

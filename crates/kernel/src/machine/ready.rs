@@ -1,16 +1,16 @@
-//! Whose turn it is: a set keyed by instance, in classes with fair shares.
+//! Which instance gets the next turn: a set keyed by instance, in classes with fair shares.
 //!
-//! Every class that has something gets at least a seventh of a batch, the rest goes by class order.
-//! So running work is not starved by new work, nor new work by a storm of timers, nor what
-//! somebody starts by what instances start. A cancel goes before everything, so that a definition
-//! that starts itself does not grow faster than it is cancelled. Within a class: first in first
-//! out, round robin over definitions. A definition that has many turns under way already can be
-//! passed over until some are through.
+//! Every class with ready instances gets at least a seventh of a batch, the rest is filled in class
+//! order. So new work does not starve running work, a storm of timers does not starve new work, and
+//! instances started by instances do not starve those that clients start. Cancels come first, so
+//! that a definition that starts itself cannot grow faster than it is cancelled. Within a class:
+//! first in, first out, round robin over definitions. A definition with many slow turns can be
+//! skipped until some have finished.
 //!
-//! Whoever starts an instance waits for its whole batch. So beside starts the classes that no
-//! caller waits for (deliveries, timers, children, yields) get no more than their share, and half of
-//! it beside few starts. They bring no more than [`BACKGROUND_EFFECTS`] into the batch, by what turns
-//! of their definitions had lately.
+//! A caller who starts an instance waits for the whole batch. So beside starts, the classes that no
+//! caller waits for (deliveries, timers, children, yields) get at most their share of turns, half
+//! of it beside few starts, and [`BACKGROUND_EFFECTS`] each. How many effects a turn will have is
+//! guessed from the last turns of its definition and class.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,7 +21,7 @@ use super::slow::EFFECTS_PER_BATCH;
 /// Why an instance is ready; earlier is more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Cancels, of operators and of instances whose parent is gone.
+    /// Cancels by operators, and of instances whose parent has ended.
     Cancels,
     /// Completions, submissions, signals, edits; whatever comes for an instance that a caller waits
     /// for.
@@ -32,10 +32,10 @@ pub(super) enum Class {
     Timers,
     /// New instances, by command.
     Starts,
-    /// New instances that others started: children, runs of schedules, starts by message. What an
-    /// earlier process left to do: whoever asked for it has gone.
+    /// New instances started by others: children, runs of schedules, starts by message. Also work
+    /// recovered at a start of the engine, for which no caller waits.
     Spawned,
-    /// Instances that gave way.
+    /// Instances that yielded.
     Yields,
 }
 
@@ -77,15 +77,15 @@ pub(super) struct PickRules<'a> {
     pub(super) weight: &'a dyn Fn(DefinitionId, Class) -> usize,
 }
 
-/// Whom the turns of a batch are for.
+/// Which kinds of turns a batch contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Mix {
-    /// All of them are somebody's, or none is.
+    /// Only turns with waiting clients, or only background turns.
     #[default]
     Plain,
-    /// Somebody waits for some, and nobody for others.
+    /// Turns with waiting clients and background turns.
     Mixed,
-    /// The same, and more of those that nobody waits for were left for a later batch.
+    /// The same, and more background turns were left for a later batch.
     MixedAndCut,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct ReadySet {
     classes: BTreeMap<InstanceId, Class>,
 }
 
-/// One class: a queue per definition, taken in turn.
+/// One class: a queue per definition, served round robin.
 #[derive(Debug, Default)]
 struct ClassQueue {
     queues: BTreeMap<DefinitionId, VecDeque<InstanceId>>,
@@ -133,14 +133,14 @@ impl Room {
 }
 
 impl ReadySet {
-    /// Makes an instance ready; a more urgent reason moves it forward.
+    /// Makes an instance ready; a more urgent class moves it forward.
     pub(super) fn insert(&mut self, id: InstanceId, definition: DefinitionId, class: Class) {
         match self.classes.insert(id, class) {
             Some(before) if before <= class => {
                 self.classes.insert(id, before);
                 return;
             }
-            // The old entry stays in its queue and is skipped when met.
+            // The old entry stays in its queue and is skipped when it is reached.
             Some(before) => self.queues[before as usize].live -= 1,
             None => {}
         }
@@ -162,9 +162,9 @@ impl ReadySet {
     }
 
     /// Takes out instances by fair shares: each class gets its share, the rest goes by their order.
-    /// Beside starts, what no caller waits for gets as many turns as there are starts, at least half
-    /// its share and at most all of it: a few starts do not wait for a storm, and many do not hold up
-    /// what they have begun.
+    /// Beside starts, a class that no caller waits for gets as many turns as there are starts, at
+    /// least half its share and at most all of it: a few starts do not wait for a storm, and many
+    /// do not hold up what they have begun.
     pub(super) fn pick(&mut self, rules: &PickRules<'_>) -> Picked {
         let mut instances = Vec::new();
         let starts = self.len(Class::Starts);

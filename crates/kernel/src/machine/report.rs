@@ -1,8 +1,8 @@
-//! What workers say of tasks, and what their silence says: outcome, retry, incident.
+//! Reports on tasks, expired leases and timeouts: outcome, retry or incident.
 //!
-//! A report counts only with the token of the latest claim (I5). A lease expiry uses up no attempt
-//! of the retry policy: the worker may never have begun. Several in a row are an incident: a task
-//! that kills its workers must not go round for ever (P2, P8).
+//! A report counts only with the token of the latest claim (I5). An expired lease uses up no
+//! attempt of the retry policy: the worker may never have begun. Several expiries in a row open an
+//! incident, because a task that kills its workers must not be offered for ever (P2, P8).
 
 use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp};
 
@@ -14,7 +14,7 @@ use crate::history::{CancelCause, Record};
 use crate::open::Key;
 use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
 
-/// The code of a task whose worker did not come back.
+/// The failure code of a task whose worker did not report in time.
 pub(super) const LEASE_EXPIRED: &str = "LEASE_EXPIRED";
 
 /// Whether the lease of a task is over. The item that says so may be older than the row: the worker
@@ -31,10 +31,12 @@ pub(super) fn has_timed_out(task: &TaskRow, now: Now) -> bool {
 }
 
 impl TurnBuilder {
-    /// Judges a report, a lease expiry or a timeout of a task of this instance.
+    /// Handles a report, an expired lease or a timeout of a task of this instance.
     pub(super) fn add_report(&mut self, number: usize, item: &MailboxItem, env: &mut TurnEnv<'_>) {
         let Some(id) = item.task() else { return };
         let Some(task) = self.task(id, env).filter(|task| task.state != TaskState::Done) else {
+            // Stale: the task has ended or was cancelled, by an earlier turn or earlier in this
+            // one.
             self.lease_lost(number, item, id, env);
             return;
         };
@@ -43,6 +45,9 @@ impl TurnBuilder {
                 if token_holds(&task, *token, env.epoch) {
                     self.add_task_result(number, task, report, env);
                 } else {
+                    // Stale: the task was claimed again, failed or was released since this worker
+                    // claimed it, or the store was restored. Each of these has raised the number of
+                    // claims or the epoch, so this worker must not decide the outcome (I5).
                     self.lease_lost(number, item, id, env);
                 }
             }
@@ -53,6 +58,7 @@ impl TurnBuilder {
                 let failure = Failure::new("TASK_TIMEOUT", "the attempt took too long");
                 self.failed(task, failure, TaskCause::Timeout, None, Source::Kernel, env);
             }
+            // The task has no lease any more: nothing to expire or to time out.
             _ => {}
         }
     }
@@ -96,7 +102,7 @@ impl TurnBuilder {
         }
     }
 
-    /// An attempt failed: another one follows, or that was the last.
+    /// An attempt failed: the task is retried, or this was the last attempt.
     fn failed(
         &mut self,
         mut task: TaskRow,
@@ -118,7 +124,7 @@ impl TurnBuilder {
         let retry_at = task.available_at;
         self.records.push(Record::AttemptFailed { key, attempt, code, message, retry_at });
         if was_held {
-            // A worker that was believed dead came back: nothing holds the task any more.
+            // A worker that was believed dead has reported: nothing holds the task any more.
             self.close_incident_of(key);
         }
         self.update_task(task, claims);
@@ -141,14 +147,14 @@ impl TurnBuilder {
         self.update_task(task, claims);
     }
 
-    /// The task of an incident is over, or goes on: so is the incident.
+    /// The task of an incident has ended or is offered again, which closes the incident.
     pub(super) fn close_incident_of(&mut self, task: meantime_core::EffectKey) {
         if let Some(id) = self.row.open.incidents.get(&Key::from(task)).copied() {
             self.close_incident(id, None);
         }
     }
 
-    /// A task has its one outcome: an event, or a record when nobody awaits it.
+    /// Gives a task its only outcome: an event, or a record if the instance does not wait for it.
     pub(super) fn end_task(
         &mut self,
         id: TaskId,
@@ -158,6 +164,7 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
+        // Not in the open list: the task has an outcome already or was cancelled (ADR 0004).
         let Some(open) = self.row.open.tasks.remove(&key) else { return };
         self.touched = true;
         self.disarm(key, CancelCause::TaskEnded);
@@ -180,7 +187,7 @@ impl TurnBuilder {
         }
     }
 
-    /// Raises an incident: row, count and record.
+    /// Opens an incident: row, count and record.
     pub(super) fn raise(
         &mut self,
         cause: IncidentCause,
@@ -202,7 +209,8 @@ impl TurnBuilder {
     }
 }
 
-/// A detached task that is over: kept with its outcome until retention.
+/// A detached task that has ended: kept with its outcome until retention deletes it. The raised
+/// number of claims makes later reports stale.
 pub(super) fn done(task: &TaskRow, outcome: TaskOutcome, now: Timestamp) -> TaskRow {
     let mut task = task.clone();
     task.state = TaskState::Done;
@@ -213,7 +221,7 @@ pub(super) fn done(task: &TaskRow, outcome: TaskOutcome, now: Timestamp) -> Task
     task
 }
 
-/// Whether a report may be believed: people need no token, workers the latest one.
+/// Whether a report may be accepted: people need no token, workers need the latest one.
 pub(super) fn token_holds(task: &TaskRow, token: Option<LeaseToken>, epoch: u32) -> bool {
     match token {
         Some(token) => token == (LeaseToken { epoch, claims: task.claims }),
@@ -221,7 +229,7 @@ pub(super) fn token_holds(task: &TaskRow, token: Option<LeaseToken>, epoch: u32)
     }
 }
 
-/// Makes a task whose attempt failed ready for the next one, unless that was the last.
+/// Makes a task ready for its next attempt, unless the failed one was the last.
 fn try_again(
     task: &mut TaskRow,
     outcome: &TaskOutcome,
@@ -229,13 +237,15 @@ fn try_again(
     now: Timestamp,
 ) -> bool {
     if task.spec.kind == TaskKind::Engine {
-        // Workers' attempts are counted by the claim; the engine's own when they are over.
+        // Attempts of workers are counted when the task is claimed; those of the engine, which
+        // claims nothing, when they have ended.
         task.attempt += 1;
     }
     let Some(wait_ms) = task.spec.retry.delay_ms(task.id.0, task.attempt) else { return false };
     let wait = i64::try_from(after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
     task.state = TaskState::Ready;
     task.available_at = now.saturating_add_millis(wait);
+    // The failed attempt ends its lease: a second report with the same token is stale.
     task.claims += 1;
     task.expiries = 0;
     task.lease = None;
@@ -243,8 +253,9 @@ fn try_again(
     true
 }
 
-/// Makes a task whose lease expired ready again. The lease stays: its token is good until somebody
-/// claims the task, and that claim is the same attempt.
+/// Makes a task ready again after its lease expired. The lease stays in the row: its token remains
+/// valid until another worker claims the task, so that a late worker can still report, and that
+/// claim repeats the same attempt.
 pub(super) fn expire(task: &mut TaskRow, now: Timestamp) {
     let worker = task.lease.as_ref().map_or("the worker", |lease| lease.worker.as_str());
     let failure = Failure::new(LEASE_EXPIRED, format!("{worker} did not report in time"));
@@ -255,7 +266,7 @@ pub(super) fn expire(task: &mut TaskRow, now: Timestamp) {
     task.available_at = now;
 }
 
-/// A detached task after a report, when its instance is over: done, or ready for its next attempt.
+/// A detached task after a report, if its instance has ended: done, or ready for its next attempt.
 pub(super) fn after_report(
     task: &TaskRow,
     report: &Report,

@@ -1,4 +1,4 @@
-//! Turns that take long: they leave their batch, and nobody waits for them but their own callers.
+//! Slow turns: they leave their batch, and only their own callers wait for them.
 //!
 //! ```text
 //!   Advanced(batch, [turn, none, turn]) ─► the batch commits without its second member
@@ -6,16 +6,17 @@
 //!   SlowTurn(batch, 1, turn) ─► joins the next batch ◄─┘ its fence decides, as always
 //! ```
 //!
-//! Which turn is slow is a matter of the driver's patience, so it may differ from run to run; what
-//! a turn decides does not (I6). On a shared store the locks of the batch are gone by the time the
-//! turn is there, and another node may have been faster: then it is a conflict and begins anew.
+//! Which turn is slow depends on how long the driver waits, so it may differ between runs; the
+//! result of a turn does not (I6). On a shared store the locks of the batch are released before the
+//! turn is computed, and another node may advance the instance meanwhile: then the turn conflicts
+//! and is computed again.
 //!
-//! A turn that is computed can be too heavy as well: one with thousands of effects takes the store
-//! long. A batch commits so many effects at most, or one turn; the others follow in the next ones.
+//! A computed turn can also be too heavy: thousands of effects take the store long. A batch commits
+//! a limited number of effects, or a single turn; other turns follow in later batches.
 //!
-//! Whoever cancels such an instance does not wait for it. The turn is dropped, and the cancel goes
-//! before the event that takes so long; a second cancel ends the instance without asking its
-//! notation at all. So the budget of a notation is never what keeps an operator from ending it.
+//! A cancel does not wait for a slow turn. The turn is dropped, and the cancel comes before the
+//! event that was slow; a second cancel ends the instance without calling its notation. So a
+//! notation can never keep an operator from ending an instance.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -41,16 +42,16 @@ pub(super) const fn effects_per_batch(mix: Mix) -> usize {
     }
 }
 
-/// A definition with so many slow turns gets no more until some are through: what waits for the
-/// slow lane is held in memory.
+/// A definition with this many slow turns gets no more until some have finished, because each is
+/// kept in memory.
 const PER_DEFINITION: usize = 64;
 
-/// What a turn is to the store.
+/// The weight of a turn for the store.
 pub(super) fn effects(turn: &Result<Turn, Fault>) -> usize {
     turn.as_ref().map_or(0, |turn| turn.effects.len())
 }
 
-/// A turn that its batch did not wait for.
+/// A turn that left its batch.
 struct SlowTurn {
     entry: BatchEntry,
     definition: DefinitionId,
@@ -58,17 +59,17 @@ struct SlowTurn {
     lease_term: Option<u64>,
 }
 
-/// All of them.
+/// All slow turns.
 #[derive(Default)]
 pub(super) struct SlowTurns {
-    /// By the batch they left and their number among its jobs.
+    /// Being computed, by the batch they left and their index among its jobs.
     computing: BTreeMap<(u64, usize), SlowTurn>,
     instances: BTreeMap<InstanceId, (u64, usize)>,
-    /// Through, and waiting for the next batch.
+    /// Computed, and waiting for the next batch.
     computed: VecDeque<(SlowTurn, Result<Turn, Fault>)>,
-    /// How many there are of each definition.
+    /// The number of slow turns of each definition.
     definitions: BTreeMap<DefinitionId, usize>,
-    /// Instances whose cancel goes before everything else; true: without asking the notation.
+    /// Instances whose cancel comes before everything else; true: without calling the notation.
     cancels: BTreeMap<InstanceId, bool>,
 }
 
@@ -82,12 +83,12 @@ impl SlowTurns {
         self.computing.is_empty() && self.computed.is_empty()
     }
 
-    /// Whether some are through and wait for a batch.
+    /// Whether computed turns wait for a batch.
     pub(super) fn has_computed(&self) -> bool {
         !self.computed.is_empty()
     }
 
-    /// What waits in memory for them.
+    /// Their items, which wait in memory.
     pub(super) fn items(&self) -> impl Iterator<Item = &PendingItem> {
         let computed = self.computed.iter().map(|(slow, _)| slow);
         self.computing.values().chain(computed).flat_map(|slow| &slow.entry.items)
@@ -102,18 +103,18 @@ impl SlowTurns {
         self.cancels.contains_key(&id)
     }
 
-    /// How a cancel of the instance is to be treated; forgotten with the question.
+    /// How a cancel of the instance is handled; removed by this call.
     pub(super) fn take_cancel(&mut self, id: InstanceId) -> Option<bool> {
         self.cancels.remove(&id)
     }
 
-    /// Whether a definition has so many slow turns that the next ones have to wait.
+    /// Whether a definition has so many slow turns that further ones must wait.
     pub(super) fn has_many(&self, definition: DefinitionId) -> bool {
         self.definitions.get(&definition).is_some_and(|count| *count >= PER_DEFINITION)
     }
 
-    /// Takes turns that are through into a batch, and leaves half of it to others. Their callers
-    /// wait in it from now on.
+    /// Adds computed turns to a batch, up to half of its effects or one turn, so that fresh turns
+    /// have room too.
     pub(super) fn join(&mut self, batch: &mut Batch) {
         let limit = effects_per_batch(batch.mix) / 2;
         let mut left = limit;
@@ -145,7 +146,7 @@ impl SlowTurns {
 }
 
 impl Machine {
-    /// A job of a batch takes long: the batch goes on without it.
+    /// A job of a batch is slow: the batch continues without it.
     pub(super) fn detach_slow_turn(
         &mut self,
         entry: BatchEntry,
@@ -161,7 +162,7 @@ impl Machine {
         self.slow.computing.insert(name, SlowTurn { entry, definition, lease_term });
     }
 
-    /// A turn is computed and its batch is heavy enough without it: it joins a later one.
+    /// A computed turn that would make its batch too heavy: it joins a later one.
     pub(super) fn defer_turn(
         &mut self,
         entry: BatchEntry,
@@ -173,7 +174,8 @@ impl Machine {
         self.slow.computed.push_back((SlowTurn { entry, definition, lease_term }, turn));
     }
 
-    /// Turns of an earlier lease term begin anew: another holder may have gone on.
+    /// Turns of an earlier lease term are computed again: another process with the same node number
+    /// may have advanced the instances since.
     pub(super) fn drop_stale_turns(&mut self) {
         let lease_term = self.cluster.lease_term();
         let is_stale = |(slow, _): &(SlowTurn, Result<Turn, Fault>)| slow.lease_term != lease_term;
@@ -189,15 +191,15 @@ impl Machine {
         }
     }
 
-    /// A turn is through that its batch did not wait for.
+    /// The result of a slow turn.
     pub(super) fn slow_turn(&mut self, batch: u64, job: usize, turn: Result<Turn, Fault>) {
-        // Its batch may still wait for an earlier one: then it goes with it after all.
+        // Its batch may still wait for an earlier one: then the turn stays in its batch.
         let held = self.batches.get_mut(&batch).and_then(|it| it.held.as_mut());
         if let Some(turn_of @ None) = held.and_then(|turns| turns.get_mut(job)) {
             *turn_of = Some(turn);
             return;
         }
-        // One that was dropped is nobody's any more.
+        // Stale: the turn was dropped by a cancel, and its instance gets a new one.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.entry.id);
         if slow.lease_term == self.cluster.lease_term() {
@@ -208,8 +210,8 @@ impl Machine {
         }
     }
 
-    /// Somebody cancels an instance: a turn that takes long does not hold that up. Says whether
-    /// there was one.
+    /// A cancel drops the slow turn of its instance, so that it does not wait for it. Returns
+    /// whether there was one.
     pub(super) fn cancel_overtakes(&mut self, id: InstanceId) -> bool {
         let Some(name) = self.slow.instances.remove(&id) else { return false };
         let Some(slow) = self.slow.computing.remove(&name) else { return false };

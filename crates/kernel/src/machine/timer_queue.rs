@@ -1,15 +1,15 @@
 //! The head of the due-time index, in memory.
 //!
 //! The rows in the store are the truth; this is a cache of the earliest of them (I3). It knows
-//! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
-//! sleep, and it asks the store only when its head is used up: no polling (I12).
+//! every timer up to its *horizon* and none after it, so it is bounded however many timers are
+//! armed. It reads the store only when all timers that it knows have been used: no polling (I12).
 //!
-//! Timers that are due wait by definition, in due order (T8), until there is room for their turns:
-//! a hundred thousand timers of one definition do not keep those of another.
+//! Due timers wait by definition, in due order (T8), until there is room for their turns: a hundred
+//! thousand due timers of one definition do not delay those of another.
 //!
-//! On a store that several nodes share, others arm timers too. Then it knows its partition of the
-//! next moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
-//! due sooner is told by a notice.
+//! On a shared store, other nodes arm timers too. Then it knows the timers of its partition for the
+//! next seconds only and reads them again at every heartbeat. A timer that another node arms within
+//! that window is announced by a notice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,10 @@ use meantime_core::{DefinitionId, Timestamp};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Partition, TimerKey};
 
-/// How many timers one read brings.
+/// How many timers one read returns.
 pub(super) const READ: usize = 8_192;
 
-/// How far ahead a node looks that shares its store, in milliseconds: several heartbeats.
+/// How far ahead a node on a shared store reads, in milliseconds: several heartbeats.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
 /// So many timers that are due wait in memory; what is behind them waits in the store.
@@ -47,11 +47,11 @@ pub(super) struct TimerQueue {
     held: BTreeSet<DefinitionId>,
     /// The last key that is surely known; none when all are.
     horizon: Horizon,
-    /// The read under way, with the changes made by commits since it began.
+    /// The read in progress, with the changes that commits made since it began.
     during: Option<During>,
-    /// Whether others arm timers in the same store.
+    /// Whether other nodes arm timers in the same store.
     shared: bool,
-    /// Whether it is time to look again from the beginning.
+    /// Whether the next read starts from the beginning.
     look_again: bool,
 }
 
@@ -66,7 +66,7 @@ struct During {
 enum Horizon {
     Nothing,
     Until(TimerKey),
-    /// Every timer that is due before an instant.
+    /// Every timer that is due before an instant is known.
     Before(Timestamp),
     Everything,
 }
@@ -87,12 +87,13 @@ impl TimerQueue {
         }
     }
 
-    /// Others may have armed timers: the head is read again.
+    /// Requests a new read from the beginning, because other nodes may have armed timers.
     pub(super) fn look_again(&mut self) {
         self.look_again = true;
     }
 
-    /// Another partition of the timers is this node's business from now on.
+    /// The node is now responsible for another partition: timers of other partitions are dropped,
+    /// and everything is read again.
     pub(super) fn partition_changed(&mut self, partition: Partition) {
         self.known.retain(|key, _| partition.holds(key.id.0.instance));
         // The read from the beginning finds them again.
@@ -144,7 +145,7 @@ impl TimerQueue {
         self.held.insert(definition);
     }
 
-    /// A definition is loaded, or never will be.
+    /// A definition is loaded, or cannot be loaded.
     pub(super) fn release(&mut self, definition: DefinitionId) {
         self.held.remove(&definition);
     }
@@ -197,7 +198,7 @@ impl TimerQueue {
         first.map(|key| key.due_at)
     }
 
-    /// Whether the store must be asked. Marks the read as under way.
+    /// The read to perform, if one is needed. Marks it as in progress.
     pub(super) fn wants_read(&mut self, now: Timestamp) -> Option<Read> {
         if self.during.is_some() {
             return None;
@@ -218,7 +219,7 @@ impl TimerQueue {
         Some(Read { after, before })
     }
 
-    /// Whether the store has been asked and has not answered.
+    /// Whether a read is in progress.
     pub(super) fn is_being_read(&self) -> bool {
         self.during.is_some()
     }
@@ -243,7 +244,7 @@ impl TimerQueue {
         }
     }
 
-    /// The read failed; it will be tried again.
+    /// The read failed; the next one starts from the beginning.
     pub(super) fn read_failed(&mut self) {
         self.during = None;
         self.look_again = true;
@@ -264,7 +265,7 @@ impl TimerQueue {
         }
     }
 
-    /// Forgets the far end when too much is known.
+    /// Drops the latest timers if too many are known, and moves the horizon before them.
     fn shrink(&mut self) {
         if self.known.len() > 2 * READ {
             while self.known.len() > READ {

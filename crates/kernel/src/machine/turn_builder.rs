@@ -1,8 +1,8 @@
-//! From a row, its inbox and what is pending to the events of one turn.
+//! Builds one turn: from a row, its inbox and its pending items to the events of the turn.
 //!
-//! Order: the deadline before everything (D4, T10); then the inbox, what is pending, and due
-//! timers at their place by (due, id). What the kernel can judge without the notation is judged
-//! here: stale timers, tokens, subscriptions that are gone, instances that are over.
+//! Order: a deadline that has passed comes first (D4, T10); then inbox rows and pending items by
+//! time, and due timers at their due time. The kernel handles here what needs no notation: stale
+//! timers, tokens, subscriptions that are gone, and ended instances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::store::{
     Write,
 };
 
-/// What a turn builder needs from the machine.
+/// The parts of the machine that a turn builder uses.
 pub(super) struct TurnEnv<'a> {
     pub(super) ids: &'a mut Ids,
     pub(super) limits: &'a Arc<Limits>,
@@ -50,14 +50,14 @@ impl TurnEnv<'_> {
     }
 }
 
-/// One turn being built, and then the unit it becomes.
+/// One turn while it is built, and later the unit that it becomes.
 #[derive(Debug)]
 pub(super) struct TurnBuilder {
-    /// The row as it will be.
+    /// The row as it will be written.
     pub(super) row: InstanceRow,
-    /// The row as it was read, where other nodes may change it.
+    /// The row as it was read, on a store where other nodes may change it.
     pub(super) original: Option<Box<InstanceRow>>,
-    /// The turn the store must still be at.
+    /// The turn number that the row in the store must still have.
     pub(super) expected: u64,
     /// Whether the row is new.
     pub(super) insert: bool,
@@ -65,43 +65,44 @@ pub(super) struct TurnBuilder {
     pub(super) touched: bool,
     /// The start to run, if this is the first turn.
     pub(super) start: Option<Start>,
-    /// Events for the notation, and where each comes from.
+    /// Events for the notation, and the source of each.
     pub(super) events: Vec<Event>,
     pub(super) sources: Vec<Source>,
     pub(super) preconditions: Vec<Precondition>,
     pub(super) writes: Vec<Write>,
     pub(super) conditional_writes: Vec<ConditionalWrite>,
     pub(super) records: Vec<Record>,
-    /// Answers for items, by their number.
+    /// Answers for pending items, by their index.
     pub(super) answers: BTreeMap<usize, Result<Reply, Error>>,
-    /// Who resolves incidents in this turn, if the notation agrees.
+    /// Incidents that operators resolve in this turn, if the notation takes the resolution.
     pub(super) resolving: BTreeMap<IncidentId, AuditInfo>,
-    /// Items that wait for the next turn.
+    /// Indexes of pending items that wait for the next turn.
     pub(super) deferred: Vec<usize>,
-    /// Whether the store has, or will have, more events for this instance.
+    /// Whether the store has, or will have, further events for this instance.
     pub(super) more_inbox: bool,
-    /// It was accepted, and what it is to begin with cannot be decoded.
+    /// The instance was accepted, but its stored start cannot be decoded.
     pub(super) has_no_start: bool,
-    /// Tasks that this turn has changed so far, or ended: whoever comes next meets them so.
+    /// Tasks that this turn has changed, or `None` for those it has ended: later items of the turn
+    /// must see the change.
     pub(super) changed: BTreeMap<TaskId, Option<TaskRow>>,
-    /// Who waited, and how many children lived, before events were taken: a held event must find
-    /// its counterpart again when it is retried.
+    /// Subscriptions and number of children before the turn. If an event of the turn faults and is
+    /// held, they are restored, so that a retry finds the wait that the event answers.
     before: (BTreeMap<Key, OpenSubscription>, u32),
     /// Attempt and worker of the tasks that this turn ends, for their records.
     pub(super) reported: BTreeMap<EffectKey, (u32, Option<String>)>,
-    /// Whether a caller of this node waits for the instance to come to rest, or for its end.
+    /// Whether callers of this node wait until the instance is idle, or until it has ended.
     pub(super) awaited: bool,
     pub(super) end_awaited: bool,
-    /// Indexes of nodes at which somebody waited for the rest that this turn brings.
+    /// Nodes whose callers wait for the change that this turn makes: idle or ended.
     pub(super) rested: Vec<u8>,
 }
 
-/// Where an event comes from.
+/// The source of an event.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// A row of the inbox.
     Inbox(Box<InboxRow>),
-    /// An item.
+    /// A pending item, by its index.
     MailboxItem(usize),
     /// A signal that was never stored.
     Signal(Box<MessageRow>),
@@ -138,12 +139,12 @@ impl TurnBuilder {
         }
     }
 
-    /// A task as it stands after what this turn has done to it.
+    /// A task, including the changes of this turn.
     pub(super) fn task(&self, id: TaskId, env: &TurnEnv<'_>) -> Option<TaskRow> {
         self.changed.get(&id).cloned().unwrap_or_else(|| env.tasks.get(&id).cloned())
     }
 
-    /// Changes a task that was not claimed since.
+    /// Changes a task; the write requires that it was not claimed again since it was read.
     pub(super) fn update_task(&mut self, row: TaskRow, claims: u32) {
         self.changed.insert(row.id, Some(row.clone()));
         self.writes.push(Write::UpdateTask { row: Box::new(row), claims });
@@ -155,7 +156,7 @@ impl TurnBuilder {
         self.writes.push(Write::DeleteTask { id, claims });
     }
 
-    /// The row of a new instance, as a caller started it.
+    /// The first turn of an instance that a caller starts.
     pub(super) fn of_start(
         id: InstanceId,
         item: &PendingItem,
@@ -178,7 +179,8 @@ impl TurnBuilder {
             meta: InstanceMeta { tags: tags.clone(), ..InstanceMeta::default() },
         };
         let mut builder = Self::new(row, true);
-        // A repetition is told so before its own key is found taken.
+        // This precondition is the first: a repeated request must be answered as a repetition, and
+        // not with `key_taken` because of the instance that its first attempt has started.
         if let Some(key) = idempotency {
             let keep = i64::try_from(env.limits.idempotency_ms).unwrap_or(i64::MAX);
             builder.preconditions.push(Precondition::NewRequest(AnswerRow {
@@ -204,7 +206,7 @@ impl TurnBuilder {
         Some(builder)
     }
 
-    /// Fixes the deadline of a first turn: declared, asked for, inherited, capped (D1, D7).
+    /// Sets the deadline in the first turn: declared, requested, inherited, capped (D1, D7).
     pub(super) fn fix_deadline(&mut self, definition: Option<&Definition>, limits: &Limits) {
         let own_budget = self.row.meta.own_budget;
         let execution = definition.and_then(|it| it.execution.as_ref()).filter(|_| !own_budget);
@@ -230,7 +232,8 @@ impl TurnBuilder {
         }
     }
 
-    /// Whoever holds a key that a message start waits for must offer it when it ends.
+    /// Messages may wait because this instance has their business key. The instance notes the
+    /// channels, so that its end offers the next message.
     pub(super) fn note_message_start(&mut self, definition: Option<&Definition>) {
         let (Some(definition), Some(key)) = (definition, &self.row.key) else { return };
         let names = definition.triggers.iter().filter_map(|trigger| match trigger {
@@ -245,7 +248,7 @@ impl TurnBuilder {
         }
     }
 
-    /// Takes inbox rows and items in order, as far as one turn may take them.
+    /// Takes inbox rows and pending items in order, up to the limit of a turn.
     pub(super) fn collect(
         &mut self,
         inbox: Vec<InboxRow>,
@@ -270,6 +273,8 @@ impl TurnBuilder {
             if is_injected(InjectedBug::DropCoalescedEvent) && self.events.len() >= 2 {
                 continue;
             }
+            // A cancel is the last event of its turn: the events after it find an ended or closing
+            // instance in the next turn.
             if stopped || self.events.len() >= limit {
                 match candidate {
                     Candidate::Inbox(_) => self.more_inbox = true,
@@ -289,8 +294,8 @@ impl TurnBuilder {
         }
     }
 
-    /// A cancel that overtook a slow turn stands first among the items: it alone is this turn, and
-    /// the rest waits for the next one. Only the deadline goes before it.
+    /// If a cancel has overtaken a slow turn, it is the first pending item, and the only event of
+    /// this turn; all other items wait for the next one. Only a passed deadline comes before it.
     pub(super) fn collect_cancel(
         &mut self,
         inbox: &[InboxRow],
@@ -310,9 +315,9 @@ impl TurnBuilder {
         Some(event.clone())
     }
 
-    /// Whether the store still has everything that this turn was built from: the row, and
-    /// what it takes from the inbox. The number of the turn alone does not tell: an edit of a timer
-    /// or an incident changes the row and leaves the number.
+    /// Whether the store still contains everything that this turn was built from: the row, and the
+    /// inbox rows that it takes. The turn number alone does not tell: edits of timers and incidents
+    /// change the row and keep the number.
     pub(super) fn stands_on(&self, row: Option<&InstanceRow>, inbox: &[InboxRow]) -> bool {
         let has = |seq: u64| inbox.iter().any(|row| row.seq == seq);
         let taken = self.sources.iter().filter_map(|source| match source {
@@ -335,7 +340,7 @@ impl TurnBuilder {
         self.answers.insert(number, answer);
     }
 
-    /// Arms a timer: row, open list and record.
+    /// Arms a timer: open list, row and record.
     pub(super) fn arm(&mut self, id: TimerId, kind: TimerKind, element: String, due_at: Timestamp) {
         let (key, definition) = (id.0, self.row.definition);
         self.row.open.timers.insert(Key::from(key), OpenTimer { due_at, kind, frozen: false });
@@ -355,17 +360,18 @@ impl TurnBuilder {
         self.touched = true;
     }
 
-    /// The event of this turn is held: whom it was for waits on.
+    /// An event of this turn is held: the subscription or child that it answers stays open.
     pub(super) fn restore_waiters(&mut self) {
         let (subscriptions, children) = std::mem::take(&mut self.before);
         (self.row.open.subscriptions, self.row.open.children) = (subscriptions, children);
     }
 
+    /// Whether the deadline has passed. A closing instance has no deadline any more (D8).
     fn deadline_passed(&self, now: Timestamp) -> bool {
         self.row.phase != Phase::Closing && self.row.open.deadline().is_some_and(|due| due <= now)
     }
 
-    /// The deadline wins over everything: it alone is this turn (T10, D4).
+    /// The deadline comes before everything else and is the only event of its turn (T10, D4).
     fn reach_deadline(&mut self, items: &[PendingItem]) {
         let key = self.row.id.deadline_timer().0;
         self.fire(key);
@@ -375,7 +381,7 @@ impl TurnBuilder {
         self.deferred.extend((0..items.len()).filter(|number| !is_deadline(&items[*number].item)));
     }
 
-    /// Fires a timer of the open list: its row goes in the same commit (I1, T6).
+    /// Fires a timer of the open list: its row is deleted in the same commit (I1, T6).
     pub(super) fn fire(&mut self, key: meantime_core::EffectKey) -> Option<OpenTimer> {
         let timer = self.row.open.timers.remove(&Key::from(key))?;
         let audit = self.row.open.fired_by.remove(&Key::from(key));
@@ -386,7 +392,7 @@ impl TurnBuilder {
         Some(timer)
     }
 
-    /// The first turn of an instance that was accepted by an earlier commit.
+    /// The first turn of an instance that an earlier commit has accepted.
     fn begin_accepted(
         &mut self,
         inbox: Vec<InboxRow>,
@@ -398,8 +404,9 @@ impl TurnBuilder {
             self.has_no_start = self.start.is_none();
             self.deferred.extend(0..items.len());
             self.more_inbox = !inbox.is_empty();
-            // Cancelled before it began: it does not begin. Otherwise a definition that starts
-            // itself would grow faster below than it is cancelled from above.
+            // An instance that was cancelled before its first turn ends without running it.
+            // Otherwise a definition that starts itself would create children faster than
+            // cancelling removes them.
             let is_cancel = |row: &InboxRow| matches!(row.event, Event::Cancel { .. });
             if let Some(row) = inbox.into_iter().find(is_cancel) {
                 self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
@@ -411,7 +418,8 @@ impl TurnBuilder {
             self.reach_deadline(items);
             return;
         }
-        // Its start faulted. What must get through still does; the rest hears why it does not.
+        // Its start faulted, and an incident holds it. Cancels, deadlines, edits and the answer to
+        // the incident are still processed; other commands are rejected with the reason.
         for row in inbox {
             if matches!(row.event, Event::Cancel { .. }) && self.events.is_empty() {
                 self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
@@ -439,7 +447,8 @@ impl TurnBuilder {
         }
     }
 
-    /// Why an instance does not start: nothing is left of its budget (D3), or it was cancelled.
+    /// The event that ends an instance before its first turn: its deadline has passed (D3), or it
+    /// was cancelled.
     pub(super) fn end_before_start(&self, now: Timestamp) -> Option<Event> {
         let deadline = self.deadline_passed(now).then_some(Event::DeadlineReached);
         deadline.or_else(|| self.events.first().cloned())
@@ -451,11 +460,14 @@ impl TurnBuilder {
             Event::Signal { key, .. } | Event::Message { key, .. } => {
                 let waiter = self.row.open.subscriptions.remove(&Key::from(*key));
                 if waiter.is_none() || closing {
-                    // Its waiter left after the match: the message goes back to its place.
+                    // Stale: the subscription ended after the message was matched with it. The
+                    // message returns to its channel under its old number, so the next waiting
+                    // instance gets it in order.
                     self.put_back(row, env);
                     return;
                 }
             }
+            // A conflict of a schedule: it is no child and was not counted as one.
             Event::EffectDone { answer: Answer::Conflict { code }, .. }
                 if code.starts_with(SCHEDULE_CONFLICT) => {}
             Event::ChildDone { .. } | Event::EffectDone { answer: Answer::Conflict { .. }, .. } => {
@@ -467,6 +479,7 @@ impl TurnBuilder {
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
                 return;
             }
+            // It is ending already.
             Event::Cancel { .. } if closing => {
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
                 return;
@@ -477,7 +490,7 @@ impl TurnBuilder {
         self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
     }
 
-    /// Returns a message that nobody took to its buffer, and removes it from the inbox.
+    /// Returns a message that was not taken to its channel, and removes it from the inbox.
     pub(super) fn put_back(&mut self, row: InboxRow, env: &mut TurnEnv<'_>) {
         self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
         if let Some(message) = row.origin {
@@ -497,6 +510,7 @@ impl TurnBuilder {
         let closing = self.row.phase == Phase::Closing;
         match &item.item {
             MailboxItem::Start(..) | MailboxItem::Await => {}
+            // It is ending already: cancelling it again is no error.
             MailboxItem::Event(Event::Cancel { .. }, _) if closing => {}
             MailboxItem::Event(..) | MailboxItem::Signal { .. } if closing => {
                 let answer = ended();
@@ -538,7 +552,7 @@ impl TurnBuilder {
         }
     }
 
-    /// Gives a signal to whoever waits for it, or keeps it.
+    /// Gives a signal to the subscription that waits for it, or keeps it.
     fn add_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
         let name = &message.channel.name;
         let waits =
@@ -554,9 +568,10 @@ impl TurnBuilder {
         }
     }
 
-    /// Keeps a signal for later, in its place.
+    /// Keeps a signal for later, under its number.
     pub(super) fn keep_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
-        // The mark is written once, so that ending knows whether there is anything to clear.
+        // The flag is written once, so that ending the instance knows whether signals must be
+        // deleted.
         self.touched |= !self.row.meta.signals;
         self.row.meta.signals = true;
         let (definition, accept) = (env.name_of(&self.row), accept(0, env));
@@ -568,6 +583,8 @@ impl TurnBuilder {
         });
     }
 
+    /// Fires a due timer, unless it is stale. The timer was queued from a row; the open list
+    /// decides (ADR 0004).
     fn add_timer(&mut self, due: TimerKey, env: &mut TurnEnv<'_>) {
         let key = due.id.0;
         let armed = self.row.open.timers.get(&Key::from(key)).copied();
@@ -576,7 +593,9 @@ impl TurnBuilder {
             !timer.frozen && timer.due_at == due.due_at && is_due
         });
         if !fires {
-            // T9: a counter, nothing else. It never resurrects an instance.
+            // Stale: the timer has fired or was cancelled, moved or frozen since it was queued. It
+            // only counts (T9). A moved or released timer has been queued again under its new key,
+            // so nothing is lost.
             env.counters.stale_fires += 1;
             return;
         }
@@ -597,13 +616,14 @@ impl TurnBuilder {
     }
 }
 
-/// What a candidate for the turn is.
+/// A candidate for an event of the turn.
 enum Candidate {
     Inbox(Box<InboxRow>),
     MailboxItem(usize),
 }
 
-/// Inbox and items by time; due timers stand at their due instant, before what came at it (T10).
+/// Inbox rows and pending items by time. A due timer counts at its due time and comes before
+/// everything else of that instant (T10).
 fn in_order(inbox: Vec<InboxRow>, items: &[PendingItem]) -> Vec<Candidate> {
     let inbox = inbox.into_iter().map(|row| {
         let at = rivals(&row, items).min().map_or(row.at, |at| at.min(row.at));
@@ -621,8 +641,9 @@ fn in_order(inbox: Vec<InboxRow>, items: &[PendingItem]) -> Vec<Candidate> {
     all.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// When signals came that must not overtake a kept one: it was sent before them, though it was
-/// handed over later.
+/// The times of pending signals with the same name as a kept signal that was delivered through the
+/// inbox. The kept one was sent before them, so it must be taken before the earliest of them,
+/// although it was delivered later.
 fn rivals(row: &InboxRow, items: &[PendingItem]) -> impl Iterator<Item = Timestamp> {
     let kept = row.origin.as_ref().map(|message| &message.channel);
     let kept = kept.filter(|channel| channel.kind == ChannelKind::Signal);
@@ -633,7 +654,7 @@ fn rivals(row: &InboxRow, items: &[PendingItem]) -> impl Iterator<Item = Timesta
     items.iter().filter(is_rival).map(|pending| pending.at)
 }
 
-/// Tells a repeated start from a different one with the same key.
+/// Distinguishes a repeated start from a different one with the same idempotency key.
 fn request_hash(command: &StartCommand) -> u64 {
     let version = command.version.map_or_else(String::new, |it| it.to_string());
     let deadline_at = command.deadline_at.map_or_else(String::new, |it| it.to_string());
@@ -649,11 +670,11 @@ fn request_hash(command: &StartCommand) -> u64 {
     let texts = texts.into_iter().chain(command.tags.iter().map(|tag| Some(tag.as_str())));
     let mut hash = Sha256::new();
     for text in texts {
-        // The length before each text: no two requests give the same bytes.
+        // The length before each text makes the encoding unambiguous.
         let length = text.map_or(u64::MAX, |text| text.len() as u64);
         hash.update(length.to_le_bytes());
         hash.update(text.unwrap_or_default());
     }
-    // Eight bytes of it tell requests apart well enough, and fit the column.
+    // Eight bytes are enough to tell requests apart, and fit the column.
     hash.finalize().iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }

@@ -1,5 +1,4 @@
-//! Filling back: runs for the occurrences of a range, in bounded parts until all have had one
-//! (S14).
+//! Backfill: runs for past occurrences of a range that had none, in bounded parts (S14).
 
 use meantime_core::time::Backfill;
 use meantime_core::{Effect, Json, Timestamp};
@@ -9,10 +8,10 @@ use super::change::Refused;
 use super::scheduler::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
-/// How many ranges of one schedule may be under way.
+/// How many ranges of one schedule may be in progress.
 const RANGES: usize = 16;
 
-/// What is recorded of a range.
+/// The record of a range.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Filled {
@@ -21,7 +20,7 @@ struct Filled {
     occurrences: u64,
 }
 
-/// What is recorded of the rest of a range that gets no runs.
+/// The record of the rest of a range that gets no runs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rest<'a> {
@@ -30,7 +29,8 @@ struct Rest<'a> {
 }
 
 impl Scheduler<'_> {
-    /// Takes up a range; says how many occurrences it has. Those that had a run keep it.
+    /// Adds a range; returns how many occurrences it has. Occurrences that had a run get no second
+    /// one.
     pub(super) fn backfill(&mut self, from: Timestamp, to: Timestamp) -> Result<u64, Refused> {
         let refused = |text: String| Err((SCHEDULE_INVALID, text));
         if from > to {
@@ -55,8 +55,8 @@ impl Scheduler<'_> {
         Ok(count)
     }
 
-    /// Starts what can be started of the ranges: as many as one turn may, or one after the other
-    /// where runs do not overlap. Not kept back by a pause: somebody asks for these runs.
+    /// Starts runs of the ranges: as many as one turn may, or one after the other if runs do not
+    /// overlap. A pause does not stop it: an operator requested these runs.
     pub(super) fn go_on_filling(&mut self) {
         let mut started = 0;
         while self.end == End::No && !self.saved.backfills.is_empty() {
@@ -79,7 +79,7 @@ impl Scheduler<'_> {
         self.end_if_over();
     }
 
-    /// What is left of the ranges gets no runs.
+    /// The rest of the ranges gets no runs.
     pub(super) fn stop_filling(&mut self, reason: &str) {
         let left: u64 = std::mem::take(&mut self.saved.backfills).iter().map(Backfill::left).sum();
         if left > 0 {

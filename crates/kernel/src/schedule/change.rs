@@ -8,14 +8,14 @@ use meantime_core::{
 use super::scheduler::{GRACE_MS, Scheduler};
 use crate::command::{SCHEDULE_CHANGED, SCHEDULE_INVALID};
 
-/// Why occurrences of a rule that is gone have no run.
+/// Why occurrences of a replaced rule have no run.
 const CHANGED: &str = "the schedule was changed before they were run";
 
-/// Why a change is refused: a code, and words.
+/// Why a change is refused: a code and a message.
 pub(super) type Refused = (&'static str, String);
 
 impl Scheduler<'_> {
-    /// What was given takes the place of what was there; the count of runs stays.
+    /// Applies the given settings; others, and the count of runs, stay.
     pub(super) fn change(&mut self, change: &ScheduleChange) -> Result<(), Refused> {
         let generation = self.saved.revision;
         if let Some(seen) = change.generation.filter(|seen| *seen != generation) {
@@ -31,12 +31,13 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Another rule, limit and context for a binding; the count of runs stays (S7).
+    /// Replaces rule, limit and context of a binding; the count of runs stays (S7).
     pub(super) fn upsert(&mut self, mut spec: ScheduleSpec) {
         if !spec.anchored && !self.saved.spec.anchored {
             spec.rule = spec.rule.begun_as(&self.saved.spec.rule);
         }
-        // Who names no start means the moment of asking, which may be a little while ago.
+        // Without a start, the rule begins when it was requested, which may be a little earlier
+        // than now.
         let since = if spec.anchored { self.now() } else { spec.rule.begins().min(self.now()) };
         self.saved.generation += 1;
         if let ScheduleInput::Context(context) = &spec.input {
@@ -59,7 +60,8 @@ impl Scheduler<'_> {
         self.rearm();
     }
 
-    /// What was due by the old rule is decided by it, and nothing before the change again.
+    /// Occurrences that were due by the old rule are decided by it, and none before the change is
+    /// decided again.
     fn leave_rule(&mut self, since: Timestamp) {
         if !self.saved.paused {
             self.take_up(GRACE_MS);
@@ -69,7 +71,7 @@ impl Scheduler<'_> {
         if let (Some(first), Some(last)) = (first, last) {
             self.note(first.at, last.at, count, OccurrenceOutcome::Missed, CHANGED);
         }
-        // An occurrence that somebody fired early is not repeated, should the new rule have it too.
+        // An occurrence that was fired early is not repeated if the new rule has it too.
         let early = self.saved.mark.filter(|mark| *mark > now);
         if let Some(early) = early {
             self.filled(early.saturating_add_millis(1));

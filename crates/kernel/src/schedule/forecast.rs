@@ -1,7 +1,7 @@
-//! Everything that will fire in a window, from the same functions that fire it (O3).
+//! Everything that will fire in a window, computed by the same functions that fire it (O3).
 //!
-//! What is shown is a page: the earliest entries after a cursor, however many schedules and timers
-//! there are. What is counted is exact and needs memory for the counts only.
+//! The result is a page: the earliest entries after a cursor, however many schedules and timers
+//! there are. Counts are exact and need memory for the counts only.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use meantime_core::{DefinitionId, InstanceId, TimerId, Timestamp};
 use super::outlook::Outlook;
 use crate::store::{TimerKind, TimerRow};
 
-/// Something that will be due. The order is that of a forecast, and a cursor in it.
+/// An entry of a forecast. Its order is that of the forecast, and it serves as a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DueKey {
-    /// When.
+    /// When it is due.
     pub at: Timestamp,
-    /// What.
+    /// What is due.
     pub of: DueOf,
 }
 
-/// What will be due.
+/// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DueOf {
     /// A timer, a deadline or a task's deadline.
@@ -28,21 +28,21 @@ pub enum DueOf {
     Occurrence(InstanceId, Timestamp),
 }
 
-/// What is told of something that will be due.
+/// Details of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
     /// Of a timer.
     Timer {
-        /// What it is for.
+        /// Its kind.
         kind: TimerKind,
-        /// Whose it is.
+        /// Its definition.
         definition: DefinitionId,
-        /// Where in the definition.
+        /// The element.
         element: String,
     },
     /// Of an occurrence.
     Occurrence {
-        /// What it starts.
+        /// The definition that it starts.
         definition: String,
     },
 }
@@ -53,19 +53,19 @@ pub struct Forecast {
     from: Timestamp,
     to: Timestamp,
     after: Option<DueKey>,
-    /// One more than is shown, to know whether there is more.
+    /// One more than the size of the page, to know whether there are more.
     limit: usize,
     earliest: BTreeMap<DueKey, Due>,
 }
 
 impl Forecast {
-    /// An empty page of at most so many entries.
+    /// An empty page of at most `limit` entries.
     pub fn new(from: Timestamp, to: Timestamp, after: Option<DueKey>, limit: usize) -> Self {
         let (limit, earliest) = (limit.saturating_add(1), BTreeMap::new());
         Self { from, to, after, limit, earliest }
     }
 
-    /// An armed timer. Those of schedules do not belong here: their outlook tells.
+    /// Adds an armed timer. Timers of schedules are left out: their outlook covers them.
     pub fn add_timer(&mut self, row: &TimerRow) {
         let key = DueKey { at: row.due_at, of: DueOf::Timer(row.id) };
         if row.frozen || row.due_at < self.from || row.due_at >= self.to || !self.wants(key) {
@@ -75,7 +75,7 @@ impl Forecast {
         self.put(key, Due::Timer { kind, definition, element });
     }
 
-    /// What is to come of a schedule, and the name of what it starts.
+    /// Adds the future runs of a schedule, with the name of the definition that it starts.
     pub fn add_schedule(&mut self, schedule: InstanceId, outlook: &Outlook<'_>, definition: &str) {
         let from = self.after.map_or(self.from, |after| after.at.max(self.from));
         for fire in outlook.fires(from, self.to) {
@@ -120,7 +120,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// How many parts a window has; none if that is too many to count.
+    /// How many parts a window has; 0 if it is empty.
     pub fn parts(from: Timestamp, to: Timestamp, bucket_ms: i64) -> u64 {
         let window = u64::try_from(to.saturating_since(from)).unwrap_or(0);
         window.div_ceil(u64::try_from(bucket_ms.max(1)).unwrap_or(1))
@@ -133,15 +133,15 @@ impl Buckets {
         Self { from, to, bucket_ms, counts: vec![0; parts] }
     }
 
-    /// So many more in a part.
+    /// Adds a count to a part.
     pub fn add(&mut self, part: usize, count: u64) {
         if let Some(it) = self.counts.get_mut(part) {
             *it = it.saturating_add(count);
         }
     }
 
-    /// What is to come of a schedule: occurrence by occurrence, or part by part where occurrences
-    /// are many.
+    /// Adds the future runs of a schedule: occurrence by occurrence, or part by part if there are
+    /// many.
     pub fn add_schedule(&mut self, outlook: &Outlook<'_>) {
         let parts = u64::try_from(self.counts.len()).unwrap_or(u64::MAX);
         if outlook.count(self.from, self.to) <= parts {
@@ -158,8 +158,8 @@ impl Buckets {
         }
     }
 
-    /// The beginning of each part and its count. Empty ones are there too, so that a chart has no
-    /// holes.
+    /// The beginning of each part and its count. Empty parts are included, so that a chart has no
+    /// gaps.
     pub fn finish(self) -> Vec<(Timestamp, u64)> {
         let begin = |part| self.begin(part);
         self.counts.iter().enumerate().map(|(part, count)| (begin(part), *count)).collect()

@@ -1,9 +1,9 @@
 //! Schedules, as instances of a built-in definition.
 //!
 //! A schedule needs what every instance has: a durable timer, starts that happen once, an inbox for
-//! what people do to it, a history, a fence. So it *is* an instance, of the notation in this
-//! module: pure, driven by the same turns, crashed by the same rigs. Its runs are its children;
-//! each start and its line in the ledger are one commit (S2).
+//! operators, a history, a fence. So it *is* an instance, of the notation in this module: pure,
+//! driven by the same turns, crashed by the same rigs. Its runs are its children; each start and
+//! its ledger row are one commit (S2).
 
 mod backfill;
 mod change;

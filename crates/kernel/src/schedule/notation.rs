@@ -1,4 +1,4 @@
-//! The built-in notation: events in, decisions out.
+//! The built-in notation of schedules.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const FORMAT: u16 = 1;
 #[derive(Debug, Default)]
 pub struct ScheduleNotation;
 
-/// The source of the built-in definition: deployed by every kernel when it starts.
+/// The source of the built-in definition, which every kernel deploys when it starts.
 pub fn schedule_source() -> Source {
     let (name, text) = (SCHEDULE_DEFINITION.to_owned(), Arc::from("schedule 1\n"));
     Source { name, text, files: Vec::new() }
@@ -81,7 +81,7 @@ impl Notation for ScheduleNotation {
 fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
     let taken = match event {
         Event::TimerFired { key, .. } => scheduler.fired(*key),
-        // However it ended, it hands its context on (S6).
+        // Whatever its outcome, it passes its context on (S6).
         Event::ChildDone { key, context, .. } => scheduler.run_ended(*key, context.clone()),
         Event::EffectDone { key, answer: Answer::Conflict { code } } => {
             scheduler.run_refused(*key, code)
@@ -91,7 +91,7 @@ fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
             scheduler.cancel(reason);
             true
         }
-        // There is more to fill back; see the end of the turn.
+        // The rest of a backfill; see the end of the turn.
         Event::Continue => true,
         _ => false,
     };
@@ -133,7 +133,7 @@ fn read(input: &Json) -> Result<ScheduleSpec, String> {
     input.read().map_err(|error| error.to_string())
 }
 
-/// What a schedule must satisfy whoever makes it (S11).
+/// Checks that apply however a schedule is created (S11).
 fn checked(spec: ScheduleSpec, limits: &Limits) -> Result<ScheduleSpec, String> {
     match spec.problem(limits) {
         None => Ok(spec),

@@ -1,9 +1,10 @@
-//! What a schedule will do if nobody interferes, from the functions that make it do so (O3).
+//! The future runs of a schedule if nothing changes, computed by the functions that start them
+//! (O3).
 //!
-//! The first fire is that of the armed timer, which somebody may have moved or frozen and which may
-//! be overdue; it decides several occurrences as the schedule's own turn would. After it every
-//! occurrence fires when it comes, as often as runs are left. How long runs take is not known: none
-//! is taken to be still going when its successor comes.
+//! The first fire is that of the armed timer, which an operator may have moved or frozen and which
+//! may be overdue; it decides several occurrences, as the schedule's own turn would. After it every
+//! occurrence fires at its time, as long as runs are left. How long runs take is not known: the
+//! outlook assumes that each has ended when the next one is due.
 
 use std::collections::BTreeSet;
 
@@ -22,23 +23,23 @@ pub struct Fire {
     pub scheduled_at: Timestamp,
 }
 
-/// What is to come of one schedule.
+/// The future runs of one schedule.
 #[derive(Debug)]
 pub struct Outlook<'a> {
     view: &'a ScheduleView,
-    /// Occurrences that had their run before they came.
+    /// Occurrences that had their run before their time.
     filled: &'a BTreeSet<Timestamp>,
-    /// What the armed timer starts.
+    /// The runs that the armed timer starts.
     first: Vec<Fire>,
-    /// The occurrences after this one fire when they come.
+    /// Occurrences after this one fire at their time.
     after: Timestamp,
     /// How many of those may run.
     left: u64,
 }
 
 impl<'a> Outlook<'a> {
-    /// Looks ahead from an instant. `filled` are the occurrences after [`ScheduleView::mark`] that
-    /// the ledger knows as started.
+    /// The outlook from an instant on. `filled` are the occurrences after [`ScheduleView::mark`]
+    /// that the ledger lists as started.
     pub fn new(
         view: &'a ScheduleView,
         now: Timestamp,
@@ -74,7 +75,7 @@ impl<'a> Outlook<'a> {
         let Some(last) = last else { return Vec::new() };
         self.after = last.at;
         if spec.catch_up == CatchUp::All && count > 1 {
-            // The oldest ones are given up.
+            // The oldest ones are skipped.
             let given_up = skipped_at_most(rule, after, at, count.saturating_sub(most)).2;
             let after = given_up.map_or(after, |it| it.at);
             let due = occurrences(rule, after).take_while(|it| it.at <= at);
@@ -85,7 +86,7 @@ impl<'a> Outlook<'a> {
         runs.then_some(last.at).into_iter().collect()
     }
 
-    /// The runs that start from one instant up to another, which is not included, in order.
+    /// The runs that start from one instant up to another, exclusive, in order.
     pub fn fires(&self, from: Timestamp, to: Timestamp) -> impl Iterator<Item = Fire> {
         let first = self.first.iter().copied().filter(move |fire| from <= fire.at && fire.at < to);
         let before = from.saturating_add_millis(-1);
@@ -97,7 +98,7 @@ impl<'a> Outlook<'a> {
         first.chain(rest.map(|it| Fire { at: it.at, scheduled_at: it.at }))
     }
 
-    /// How many they are, without walking over them.
+    /// The number of these runs, without iterating over them.
     pub fn count(&self, from: Timestamp, to: Timestamp) -> u64 {
         let first = self.first.iter().filter(|fire| from <= fire.at && fire.at < to).count();
         let before = from.saturating_add_millis(-1);
@@ -106,7 +107,7 @@ impl<'a> Outlook<'a> {
         u64::try_from(first).unwrap_or(u64::MAX).saturating_add(rest.min(left))
     }
 
-    /// How many occurrences without a run there are after an instant and up to another.
+    /// How many occurrences without a run there are after one instant and up to another.
     fn occurrences_between(&self, after: Timestamp, to: Timestamp) -> u64 {
         if to <= after {
             return 0;
@@ -122,7 +123,7 @@ impl<'a> Outlook<'a> {
 }
 
 impl ScheduleView {
-    /// The next runs, as they will start if nothing is changed.
+    /// The next runs, if nothing changes.
     pub fn preview(
         &self,
         now: Timestamp,

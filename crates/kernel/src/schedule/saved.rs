@@ -1,4 +1,4 @@
-//! What a schedule remembers, and what people see of it.
+//! The state of a schedule, and the view that readers get of it.
 
 use meantime_core::time::{Backfill, Occurrence, occurrences};
 use meantime_core::{EffectKey, Json, Overlap, ScheduleInput, ScheduleSpec, State, Timestamp};
@@ -7,54 +7,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::InstanceRow;
 
-/// The saved form, format 1.
+/// The saved state, format 1.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) struct Saved {
     #[n(0)]
     pub(super) spec: ScheduleSpec,
-    /// Grows with every change, so that a run of an older one cannot overwrite the new context.
+    /// Increases with every change, so that a run of an older version cannot overwrite the new
+    /// context.
     #[n(1)]
     pub(super) generation: u32,
     #[n(2)]
     pub(super) paused: bool,
-    /// Runs that are over.
+    /// Runs that have ended.
     #[n(3)]
     pub(super) finished: u64,
-    /// Runs that are going.
+    /// Runs in progress.
     #[n(4)]
     pub(super) running: Vec<Run>,
-    /// Occurrences that wait for the run before to end.
+    /// Occurrences that wait for the previous run to end.
     #[n(5)]
     pub(super) waiting: Vec<Timestamp>,
     /// Every occurrence up to here is decided.
     #[n(6)]
     pub(super) mark: Option<Timestamp>,
-    /// The armed timer and the occurrence it stands for.
+    /// The armed timer and its occurrence.
     #[n(7)]
     pub(super) timer: Option<(EffectKey, Timestamp)>,
-    /// What the next run gets, when contexts are handed on.
+    /// The context of the next run, if contexts are passed on.
     #[n(8)]
     pub(super) context: Json,
-    /// Runs started since catching up began, zero when nothing is left to catch up: a bound on
-    /// bursts.
+    /// Runs started since the current catch-up began, zero when nothing is left to catch up: it
+    /// limits bursts.
     #[n(9)]
     pub(super) caught_up: u64,
-    /// Ranges that are being filled back.
+    /// Ranges of backfills in progress.
     #[n(10)]
     #[cbor(default)]
     pub(super) backfills: Vec<Backfill>,
-    /// Occurrences before this instant may have had their run before they came: somebody filled
-    /// them in, or fired the timer early. The ledger knows which.
+    /// Occurrences before this instant may have had their run before their time: by a backfill, or
+    /// because the timer was fired early. The ledger knows which.
     #[n(11)]
     #[cbor(default)]
     pub(super) filled_to: Option<Timestamp>,
-    /// Counts changes of what the schedule is, so that one can be made on condition of it (S15).
+    /// Counts changes of the schedule, so that a change can require a generation (S15).
     #[n(12)]
     #[cbor(default)]
     pub(super) revision: u64,
 }
 
-/// A run that is going.
+/// A run in progress.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) struct Run {
     #[n(0)]
@@ -63,13 +64,13 @@ pub(super) struct Run {
     pub(super) scheduled_at: Timestamp,
     #[n(2)]
     pub(super) generation: u32,
-    /// Somebody asked for it: it has no occurrence of the rule.
+    /// It was triggered by hand and has no occurrence of the rule.
     #[n(3)]
     pub(super) manual: bool,
 }
 
 impl Saved {
-    /// A schedule that has done nothing yet.
+    /// A new schedule.
     pub(super) fn new(spec: ScheduleSpec) -> Self {
         let context = match &spec.input {
             ScheduleInput::Context(context) => context.clone(),
@@ -92,34 +93,34 @@ impl Saved {
         }
     }
 
-    /// Whether runs go on beside each other.
+    /// Whether runs may overlap.
     pub(super) fn overlaps(&self) -> bool {
         !self.spec.evolves() && self.spec.overlap == Overlap::Allow
     }
 
-    /// How many runs may still start (S5); none is without a limit.
+    /// How many runs may still start (S5); `None` means no limit.
     pub(super) fn runs_left(&self) -> Option<u64> {
         let running = u64::try_from(self.running.len()).unwrap_or(u64::MAX);
         self.spec.max_runs.map(|most| most.saturating_sub(self.finished.saturating_add(running)))
     }
 
-    /// The first occurrence that is not decided.
+    /// The first undecided occurrence.
     pub(super) fn next(&self) -> Option<Occurrence> {
         occurrences(&self.spec.rule, self.mark.unwrap_or(Timestamp::MIN)).next()
     }
 }
 
-/// A schedule as people see it. When it is over this is what is left of it.
+/// The view of a schedule. After its end it is what is left of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleView {
-    /// What it does.
+    /// Its specification.
     pub spec: ScheduleSpec,
-    /// Whether somebody paused it.
+    /// Whether it is paused.
     pub paused: bool,
-    /// Runs that are over.
+    /// Runs that have ended.
     pub runs_executed: u64,
-    /// Runs that are going.
+    /// Runs in progress.
     pub running: usize,
     /// Occurrences that wait for a run to end, and those that are still to be filled back.
     #[serde(default)]
@@ -129,10 +130,10 @@ pub struct ScheduleView {
     pub armed: Option<Armed>,
     /// Every occurrence up to here is decided.
     pub mark: Option<Timestamp>,
-    /// Occurrences before this instant may have had their run already, as the ledger tells.
+    /// Occurrences before this instant may have had their run already; the ledger knows which.
     #[serde(default)]
     pub filled_to: Option<Timestamp>,
-    /// What the next run gets, when contexts are handed on.
+    /// The context of the next run, if contexts are passed on.
     pub last_context: Json,
     /// Counts changes.
     pub generation: u64,
@@ -142,11 +143,11 @@ pub struct ScheduleView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Armed {
-    /// The occurrence it stands for.
+    /// Its occurrence.
     pub scheduled_at: Timestamp,
-    /// When it is due: at its occurrence, unless somebody moved it.
+    /// When it is due: at its occurrence, unless an operator moved it.
     pub due_at: Timestamp,
-    /// Whether somebody froze it.
+    /// Whether an operator froze it.
     pub frozen: bool,
 }
 
@@ -156,7 +157,7 @@ impl ScheduleView {
         minicbor::decode(&state.bytes).ok().map(|saved: Saved| Self::of(&saved))
     }
 
-    /// A schedule by its instance, also one that is over. What was done to its timer is known.
+    /// Reads a schedule from its instance, also after its end, with edits of its timer.
     pub fn of_instance(row: &InstanceRow) -> Option<Self> {
         let Ok(saved) = minicbor::decode::<Saved>(&row.state.bytes) else {
             return row.meta.summary.as_ref()?.read().ok();
@@ -176,7 +177,7 @@ impl ScheduleView {
         self.spec.max_runs.map_or(u64::MAX, |most| most.saturating_sub(used))
     }
 
-    /// When it is due next: not while it is paused or its timer is frozen.
+    /// When it is due next; `None` while it is paused or its timer is frozen.
     pub fn next_at(&self) -> Option<Timestamp> {
         self.armed.filter(|armed| !armed.frozen && !self.paused).map(|armed| armed.due_at)
     }

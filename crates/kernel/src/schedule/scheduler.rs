@@ -1,4 +1,4 @@
-//! What becomes of occurrences: started, skipped, missed or waiting. Every one leaves a line (S4,
+//! Decides occurrences: started, skipped, missed or waiting. Each of them gets a ledger row (S4,
 //! S5).
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use meantime_core::{
 
 use super::saved::{Run, Saved};
 
-/// An occurrence that is taken up within this time is not late.
+/// An occurrence that is decided within this time is not late.
 pub(super) const GRACE_MS: i64 = 60_000;
 
-/// How many runs one turn starts while it catches up or fills back; the rest follows in later
-/// turns, so that other work gets its turn in between.
+/// How many runs one turn starts during catch-up or backfill; the rest follows in later turns, so
+/// that other instances get turns in between.
 const STARTS_PER_TURN: usize = 50;
 
-/// What the commit answers when an occurrence has had its run.
+/// The conflict code of the commit if an occurrence has had its run.
 const OCCURRENCE_TAKEN: &str = "occurrence_taken";
 
 /// One turn of a schedule.
@@ -27,18 +27,18 @@ pub(super) struct Scheduler<'a> {
     cx: &'a Cx<'a>,
     effects: Vec<Effect>,
     pub(super) end: End,
-    /// It has more to do than one turn should.
+    /// There is more to do than one turn should do.
     pub(super) more: bool,
 }
 
-/// Whether a schedule goes on.
+/// Whether a schedule ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
-    /// It does.
+    /// It continues.
     No,
-    /// Nothing more can come.
+    /// No occurrence is left.
     Complete,
-    /// Somebody ended it, with a reason.
+    /// It was cancelled, with a reason.
     Cancelled(String),
 }
 
@@ -51,7 +51,7 @@ impl<'a> Scheduler<'a> {
         self.cx.now
     }
 
-    /// Every start is an effect, and so may be a line or a timer beside it.
+    /// Every start is an effect, and each may come with a ledger row or a timer.
     pub(super) fn starts_per_turn(&self) -> usize {
         STARTS_PER_TURN.min(self.cx.limits.effects_per_turn / 2).max(1)
     }
@@ -64,8 +64,8 @@ impl<'a> Scheduler<'a> {
         (self.saved, self.effects, self.end, self.more)
     }
 
-    /// Arms the timer again where another occurrence comes next. The timer of the same occurrence
-    /// stays: somebody may have moved or frozen it.
+    /// Arms the timer again if another occurrence comes next. The timer of the same occurrence
+    /// stays, because an operator may have moved or frozen it.
     pub(super) fn rearm(&mut self) {
         let is_due = !self.saved.paused && !self.is_full();
         let next = self.saved.next().filter(|_| is_due).map(|next| next.at);
@@ -74,7 +74,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Arms the timer of the next occurrence, unless nothing more is to come.
+    /// Arms the timer of the next occurrence, unless none is left.
     pub(super) fn arm(&mut self) {
         self.disarm();
         if self.end != End::No || self.saved.paused {
@@ -106,8 +106,8 @@ impl<'a> Scheduler<'a> {
             return false;
         };
         if scheduled_at > self.cx.now {
-            // Somebody moved it or fired it by hand: the occurrence is taken up early, and is used
-            // up.
+            // An operator moved it or fired it by hand: the occurrence is decided early, and is
+            // used up.
             self.saved.mark = Some(scheduled_at);
             self.run(scheduled_at);
         } else {
@@ -117,7 +117,7 @@ impl<'a> Scheduler<'a> {
         true
     }
 
-    /// Decides every occurrence up to now.
+    /// Decides all occurrences up to now.
     pub(super) fn take_up(&mut self, grace_ms: i64) {
         let (now, after) = (self.cx.now, self.saved.mark.unwrap_or(Timestamp::MIN));
         let (count, first, last) = skipped(&self.saved.spec.rule, after, now);
@@ -141,12 +141,12 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Starts missed occurrences one after the other, a bounded number in all and in one turn.
+    /// Starts missed occurrences one after the other, limited in total and per turn.
     fn catch_up(&mut self, count: u64) {
         let now = self.cx.now;
         let allowed = self.cx.limits.catch_up_runs.saturating_sub(self.saved.caught_up);
         if count > allowed {
-            // The oldest ones are given up, in one line.
+            // The oldest ones are skipped, in one ledger row.
             let after = self.saved.mark.unwrap_or(Timestamp::MIN);
             let given_up = count - allowed;
             let (_, first, last) = skipped_at_most(&self.saved.spec.rule, after, now, given_up);
@@ -169,12 +169,12 @@ impl<'a> Scheduler<'a> {
             self.run_in_line(scheduled_at.at);
         }
         if due.next().is_none() {
-            // The next time that occurrences are missed is another burst.
+            // The next missed occurrences are another burst.
             self.saved.caught_up = 0;
         }
     }
 
-    /// An occurrence's run: now, later, or not at all.
+    /// Decides the run of an occurrence: now, later, or not at all.
     fn run(&mut self, scheduled_at: Timestamp) {
         let spec = &self.saved.spec;
         let queues = spec.evolves() || spec.overlap == Overlap::QueueOne;
@@ -189,7 +189,7 @@ impl<'a> Scheduler<'a> {
         } else if self.saved.running.is_empty() || (!queues && spec.overlap == Overlap::Allow) {
             self.start(scheduled_at);
         } else if queues {
-            // Occurrences that pass while a run is going collapse into one (S5).
+            // Occurrences that pass during a run collapse into one (S5).
             let collapsed = std::mem::replace(&mut self.saved.waiting, vec![scheduled_at]);
             for scheduled_at in collapsed {
                 self.note(
@@ -217,7 +217,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// A run that must not be collapsed with others: it waits in line if it has to.
+    /// A run that must not be collapsed with others: it waits if it has to.
     fn run_in_line(&mut self, scheduled_at: Timestamp) {
         if self.is_full() {
             self.note(
@@ -245,7 +245,7 @@ impl<'a> Scheduler<'a> {
             at: spec.start.clone(),
             context,
             scheduled_at: Some(scheduled_at),
-            // Runs outlive their schedule (S10).
+            // Runs continue after the end of their schedule (S10).
             parent_close: ParentClose::Abandon,
             ..ChildSpec::new(spec.definition.clone(), "run", input)
         };
@@ -254,7 +254,7 @@ impl<'a> Scheduler<'a> {
         self.saved.running.push(Run { key, scheduled_at, generation, manual: false });
     }
 
-    /// A run is over: it counts, hands its context on, and makes room for one that waits.
+    /// A run has ended: it counts, passes its context on, and makes room for a waiting one.
     pub(super) fn run_ended(&mut self, key: EffectKey, context: Option<Json>) -> bool {
         let Some(index) = self.saved.running.iter().position(|run| run.key == key) else {
             return false;
@@ -268,18 +268,18 @@ impl<'a> Scheduler<'a> {
         true
     }
 
-    /// A run could not be started; the commit said why.
+    /// A run could not be started; the commit gave the reason.
     pub(super) fn run_refused(&mut self, key: EffectKey, code: &str) -> bool {
         let Some(index) = self.saved.running.iter().position(|run| run.key == key) else {
             return false;
         };
         let run = self.saved.running.remove(index);
         if code == OCCURRENCE_TAKEN && run.manual {
-            // A run by hand has no occurrence of the rule: the next free instant is as good.
+            // A run by hand has no occurrence of the rule, so the next free instant is used.
             self.start_by_hand(run.scheduled_at.saturating_add_millis(1));
             return true;
         }
-        // An occurrence that is taken has its line already.
+        // An occurrence that is taken has its ledger row already.
         if code != OCCURRENCE_TAKEN {
             self.note(run.scheduled_at, run.scheduled_at, 1, OccurrenceOutcome::Failed, code);
         }
@@ -287,7 +287,7 @@ impl<'a> Scheduler<'a> {
         true
     }
 
-    /// A run is gone: another one may take its place.
+    /// A run has ended or was refused: another one may take its place.
     fn make_room(&mut self) {
         self.start_waiting();
         if self.saved.timer.is_none() && !self.saved.paused {
@@ -297,7 +297,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Starts the occurrence that waited longest, if nothing runs any more. Not while paused.
+    /// Starts the occurrence that has waited longest, if no run is in progress. Not while paused.
     fn start_waiting(&mut self) {
         let is_free = |saved: &Saved| !saved.paused && saved.running.is_empty();
         while is_free(&self.saved) && !self.saved.waiting.is_empty() {
@@ -324,7 +324,7 @@ impl<'a> Scheduler<'a> {
     pub(super) fn resume(&mut self) {
         if std::mem::take(&mut self.saved.paused) {
             self.start_waiting();
-            // What passed in the meantime is missed, whatever is recent.
+            // Occurrences that passed during the pause are missed, however recent they are.
             self.take_up(0);
             self.arm();
         }
@@ -332,7 +332,7 @@ impl<'a> Scheduler<'a> {
 
     pub(super) fn trigger(&mut self) {
         if !self.is_full() && (self.saved.overlaps() || self.saved.running.is_empty()) {
-            // An occurrence of this very instant keeps its own run.
+            // An occurrence at this very instant keeps its own run.
             let is_occurrence = self.saved.next().is_some_and(|next| next.at == self.cx.now);
             self.start_by_hand(self.cx.now.saturating_add_millis(i64::from(is_occurrence)));
         } else {
@@ -366,7 +366,7 @@ impl<'a> Scheduler<'a> {
         self.saved.runs_left() == Some(0)
     }
 
-    /// A schedule is complete when nothing runs and nothing more can come.
+    /// Ends the schedule if no run is in progress and no occurrence is left.
     pub(super) fn end_if_over(&mut self) {
         let Saved { running, waiting, backfills, .. } = &self.saved;
         let idle = running.is_empty() && waiting.is_empty() && backfills.is_empty();
@@ -376,7 +376,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The occurrence before one, at least the first.
+    /// The occurrence before one, or the first one.
     fn before(&self, scheduled_at: Timestamp, first: Timestamp) -> Timestamp {
         let before = scheduled_at.saturating_add_millis(-1);
         let after = first.saturating_add_millis(-1);
@@ -404,7 +404,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// The input of a run that gets a context: whom it is for.
+/// The input of a run that gets a context: its subject.
 fn whom(spec: &ScheduleSpec) -> Json {
     let subject = spec.subject.as_ref().map(|subject| BTreeMap::from([("subject", subject)]));
     subject.and_then(|it| Json::of(&it).ok()).unwrap_or_default()

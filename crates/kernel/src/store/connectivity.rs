@@ -1,15 +1,15 @@
-//! Changes of whether a store can be reached.
+//! Whether a store can be reached.
 
 use std::sync::Arc;
 
-/// Whether a store can be reached.
+/// A change of connectivity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Connectivity {
-    /// It became unreachable, for this reason. Calls fail at once until it is restored.
+    /// The store became unreachable, for this reason. Calls fail at once until it is restored.
     Lost(String),
-    /// It was connected, perhaps again. A node renews its lease at once.
+    /// The store was connected, perhaps again. A node renews its lease at once.
     Restored,
 }
 
-/// Is called with every change.
+/// Called with every change.
 pub type ConnectivityListener = Arc<dyn Fn(Connectivity) + Send + Sync>;

@@ -1,4 +1,4 @@
-//! The trait itself.
+//! The `Store` trait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::history::AuditInfo;
 
-/// What a store call resolves to.
+/// The result of a store call.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// A durable store.
 pub trait Store: Send + Sync {
-    /// Reads what the next turns need. A store that is shared between nodes locks it until the
-    /// commit that gets the result, or until the result is dropped.
+    /// Reads what the next turns need. A shared store locks the rows until the commit that gets the
+    /// result, or until the result is dropped.
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched>;
 
-    /// Commits a plan in one transaction and says for each unit whether it took effect.
+    /// Commits a plan in one transaction and returns for each unit whether it took effect.
     fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>>;
 
-    /// Whether the commit of a batch took effect, after an answer that left it open (I2).
+    /// Whether the commit of a batch took effect, if its answer was lost (I2).
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool>;
 
-    /// What a node needs to go on after a stop or a crash, its own or another node's: ready
+    /// What a node needs to continue after a stop or a crash, its own or another node's: ready
     /// instances and waiting tasks of its partition.
     fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered>;
 
@@ -41,32 +41,33 @@ pub trait Store: Send + Sync {
         false
     }
 
-    /// A heartbeat of this node: takes a lease or keeps it, and says who else is there. A node
-    /// that lost its lease gets a new one; until then its commits are refused.
+    /// A heartbeat of this node: acquires or renews its lease and returns the membership. A node
+    /// that lost its lease gets a new one; until then its commits are rejected.
     fn renew_lease(&self, _real: Timestamp) -> BoxFuture<'_, Membership> {
         Box::pin(std::future::ready(Ok(Membership::alone())))
     }
 
-    /// Gives the lease up, so that others need not wait until it expires.
+    /// Gives up the lease, so that others need not wait for its expiry.
     fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Tells other nodes something, after a commit. What gets lost makes things late, not wrong.
+    /// Sends notices to other nodes, after a commit. A lost notice delays something, and never
+    /// makes it wrong.
     fn notify(&self, _notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Who hears what other nodes tell.
+    /// Sets the receiver of notices from other nodes.
     fn listen(&self, _listener: Listener) {}
 
-    /// Whether the store can be reached and used right now. Answers soon in either case, and does
-    /// nothing that was not asked for (I12).
+    /// Whether the store can be reached and used now. It answers soon in either case. It runs only
+    /// on request, so that an idle node does nothing (I12).
     fn ping(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Who is told when the store goes out of reach and when it is found again.
+    /// Sets the receiver of changes of connectivity.
     fn watch_connectivity(&self, _listener: ConnectivityListener) {}
 
     /// A definition, with its source.
@@ -91,8 +92,8 @@ pub trait Store: Send + Sync {
     /// The history of an instance, newest turn first, from a row on.
     fn history(&self, from: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>>;
 
-    /// What happened to all instances after a place in the history, oldest first. Rows become
-    /// visible in the order of their numbers, so whoever has seen one has missed none before it.
+    /// The history of all instances after a number, oldest first. Rows become visible in the order
+    /// of their numbers, so a reader that has seen one has missed none before it.
     fn history_since(&self, after: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>>;
 
     /// One task.
@@ -107,8 +108,8 @@ pub trait Store: Send + Sync {
     /// Armed timers in due order, frozen ones last.
     fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> BoxFuture<'_, Vec<TimerRow>>;
 
-    /// How many timers will fire in each part of a window: numbers of parts that are not empty,
-    /// in order, and how many.
+    /// How many timers will fire in each part of a window: the indexes of the parts that are not
+    /// empty, in order, with their counts.
     fn count_timers(&self, query: TimerCount) -> BoxFuture<'_, Vec<(u64, u64)>>;
 
     /// One open incident.
@@ -128,21 +129,21 @@ pub trait Store: Send + Sync {
         page: Page<OccurrenceKey>,
     ) -> BoxFuture<'_, Vec<OccurrenceRow>>;
 
-    /// What was done to the store as a whole, oldest first.
+    /// Operations on the store as a whole, oldest first.
     fn operations(&self, page: Page<u64>) -> BoxFuture<'_, Vec<OperationRow>>;
 
-    /// Removes some of what is over and old enough, and says when to ask again. Live instances
-    /// are never touched. Meant to be called by one caller at a time.
+    /// Deletes some expired data and returns when to call again. Live instances are never touched.
+    /// There must be only one caller at a time.
     fn purge(&self, request: PurgeRequest) -> BoxFuture<'_, Purged>;
 
-    /// Cuts the history of an instance short and says how many rows it lost. The first row, the
-    /// newest ones and those about open timers stay; one row stands for the others.
+    /// Compacts the history of an instance and returns how many rows were removed. The first row,
+    /// the newest rows and those about open timers stay; one row summarises the others.
     fn compact(&self, request: CompactRequest) -> BoxFuture<'_, usize>;
 
-    /// Marks the store as a restored copy: it gets a new epoch, which it returns, and is paused.
-    /// Only for a store on which no kernel runs.
+    /// Marks the store as restored: it gets a new epoch, which is returned, and is paused. Only for
+    /// a store on which no kernel runs.
     fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32>;
 
-    /// Looks for damage. Nothing is written; every problem is a line of text.
+    /// Checks for damage without writing; every problem is a line of text.
     fn check(&self) -> BoxFuture<'_, Vec<String>>;
 }

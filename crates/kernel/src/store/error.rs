@@ -1,22 +1,22 @@
-//! What can go wrong in a store, classified once for everybody.
+//! Errors of stores, with the class that decides how callers react.
 
 use super::UnitResult;
 
-/// A store could not do what it was asked.
+/// An error of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The store is busy or out of reach for the moment; nothing was written.
+    /// The store is busy or unreachable at the moment; nothing was written.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
-    /// The commit was sent, and its answer was lost. The results count if it took effect.
+    /// The commit was sent and its answer was lost. The results apply if it took effect.
     #[error("the answer to a commit was lost: {message}")]
     Ambiguous {
-        /// What the transaction decided before the answer was lost.
+        /// The results that the transaction had before the answer was lost.
         results: Vec<UnitResult>,
-        /// What was seen.
+        /// What happened.
         message: String,
     },
-    /// Writing failed in a way that only a restart can judge.
+    /// Writing failed with an error after which only a restart can tell what was written.
     #[error("writing failed; start the process again: {0}")]
     Failed(String),
     /// No space is left. Nothing was written; reading still works.
@@ -25,7 +25,7 @@ pub enum Error {
     /// The file is damaged, or is not a Meantime store.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
-    /// One row cannot be decoded; everything else can be used.
+    /// One row cannot be decoded; everything else is usable.
     #[error("the store is damaged: {0}")]
     DamagedRow(String),
     /// Another process owns the file.
@@ -34,9 +34,9 @@ pub enum Error {
     /// The store was written by a newer release.
     #[error("the store has schema {found}, this release knows {known}")]
     NewerSchema {
-        /// What the file has.
+        /// The version of the file.
         found: u32,
-        /// What this release has.
+        /// The version of this release.
         known: u32,
     },
     /// This machine's clock is far behind the time that the store has seen (T13).
@@ -56,14 +56,14 @@ pub enum Error {
     Bug(String),
 }
 
-/// What a caller may do about an error. Retry decisions use nothing else.
+/// How to react to an error. Retry decisions depend on nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Try again later.
     Transient,
     /// Ask whether it took effect, then decide.
     Unknown,
-    /// Stop and start again: recovery decides.
+    /// Stop and restart: recovery decides.
     Restart,
     /// Free some space, then try again.
     Full,
@@ -74,7 +74,7 @@ pub enum Class {
 }
 
 impl Error {
-    /// What to do about it.
+    /// The class of this error.
     pub fn class(&self) -> Class {
         match self {
             Self::Unavailable(_) | Self::Locked(_) => Class::Transient,

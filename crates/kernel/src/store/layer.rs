@@ -1,4 +1,4 @@
-//! Stores on top of stores: for faults, for measuring, for tests.
+//! Wrappers around stores: for faults, for measurements, for tests.
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
@@ -11,12 +11,13 @@ use super::{
 };
 use crate::history::AuditInfo;
 
-/// Something between the kernel and another store. What it does not take in hand goes through.
+/// A wrapper between the kernel and another store. All calls that it does not override are
+/// forwarded.
 pub trait Layer: Send + Sync {
-    /// The store below.
+    /// The wrapped store.
     fn inner(&self) -> &dyn Store;
 
-    /// On [`Store::commit`].
+    /// Overrides [`Store::commit`].
     fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         self.inner().commit(taken, plan)
     }

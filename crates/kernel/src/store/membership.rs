@@ -1,8 +1,7 @@
-//! Several nodes on one store: who they are, which part of the work is whose, and what they tell
-//! each other.
+//! Several nodes on one store: their indexes, their partitions, and the notices between them.
 //!
-//! Nothing here is needed for safety: fences and locks see to that. Shares keep nodes from doing
-//! the same work twice, and notices make things fast; both may be late or lost.
+//! Safety does not depend on anything here: fences and locks provide it. Partitions keep nodes from
+//! doing the same work twice, and notices make reactions fast; both may be late or lost.
 
 use std::sync::Arc;
 
@@ -11,8 +10,8 @@ use minicbor::{Decode, Encode};
 
 use super::TimerKey;
 
-/// The number of a node among those that share a store: leased when it joins, free again when the
-/// lease ends.
+/// The index of a node among those that share a store. It is leased when the node joins, and free
+/// again when the lease ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct NodeIndex(pub u8);
 
@@ -20,35 +19,36 @@ impl NodeIndex {
     /// How many nodes can share a store.
     pub const COUNT: u8 = 64;
 
-    /// How long a lease is kept after the last heartbeat, in milliseconds.
+    /// How long a lease is valid after the last heartbeat, in milliseconds.
     pub const LEASE_MS: i64 = 15_000;
 
-    /// How long its node relies on it: it stops before others may take it.
+    /// How long the node itself relies on its lease: it stops before others may take its index.
     pub const TRUSTED_MS: i64 = 12_000;
 
-    /// Whether a lease that was kept until then is free. A time that is further away than it can be
-    /// means that the clock went back, and nobody waits for it to return (P6).
+    /// Whether a lease with this expiry is free. An expiry further away than a lease lasts means
+    /// that the clock was set back; then the lease counts as free, because waiting for the clock to
+    /// catch up could take years (P6).
     pub fn is_free(until: Timestamp, now: Timestamp) -> bool {
         let left = until.saturating_since(now);
         left <= 0 || left > Self::LEASE_MS
     }
 }
 
-/// The part of the instances that a node looks after: their timers, and what a dead node left.
-/// Any node may turn any instance.
+/// The instances that a node is responsible for: it fires their timers and adopts the work of dead
+/// nodes. Any node may turn any instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Which one, from 0.
+    /// The index of the partition, from 0.
     pub index: u8,
-    /// How many there are: one for each node.
+    /// The number of partitions: one for each node.
     pub count: u8,
 }
 
 impl Partition {
-    /// All of it: nobody else is there.
+    /// All instances: there is no other node.
     pub const ALL: Self = Self { index: 0, count: 1 };
 
-    /// Whether an instance belongs to it: by the lowest byte of the random half of its id.
+    /// Whether an instance belongs to it, by the lowest byte of the random half of its id.
     pub fn holds(self, id: InstanceId) -> bool {
         self.index == Self::index_of(id, self.count)
     }
@@ -60,33 +60,34 @@ impl Partition {
     }
 }
 
-/// Who shares the store at the moment, as one node sees it.
+/// The nodes that share the store, as one node sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
     /// The node's own index.
     pub node_index: NodeIndex,
-    /// A number for the time from getting a lease to losing it, never given again. A node that
-    /// lost its lease unnoticed finds another one, even if it gets the same index again.
+    /// A number for one tenure of a lease, never used again. A node that lost its lease without
+    /// noticing gets another term, even if it gets the same index again.
     pub lease_term: Option<u64>,
     /// The indexes of all nodes, its own included, in order.
     pub nodes: Vec<NodeIndex>,
-    /// How long the lease is surely its own, counted from when it asked; none is for ever.
+    /// How long the node may rely on its lease, from the moment of the request; `None` if it needs
+    /// none.
     pub lasts_ms: Option<i64>,
-    /// The store's own time, if the nodes go by it.
+    /// The time of the store, if the nodes use it.
     pub time: Option<Timestamp>,
-    /// How soon to give the next heartbeat, in milliseconds, because somebody may be gone by
-    /// then; none is the usual time.
+    /// When to send the next heartbeat, in milliseconds, because another node may be dead by then;
+    /// `None` means the usual interval.
     pub recheck_ms: Option<i64>,
 }
 
 impl Membership {
-    /// A node that shares its store with nobody.
+    /// A node that does not share its store.
     pub fn alone() -> Self {
         let (node_index, nodes) = (NodeIndex(0), vec![NodeIndex(0)]);
         Self { node_index, lease_term: None, nodes, lasts_ms: None, time: None, recheck_ms: None }
     }
 
-    /// The node's share of the work.
+    /// The node's partition.
     pub fn partition(&self) -> Partition {
         let part = self
             .nodes
@@ -98,14 +99,15 @@ impl Membership {
         Partition { index: narrow(part), count: narrow(of) }
     }
 
-    /// The node that looks after an instance.
+    /// The node that is responsible for an instance.
     pub fn node_of(&self, id: InstanceId) -> NodeIndex {
         let part = usize::from(Partition::index_of(id, self.partition().count));
         self.nodes.get(part).copied().unwrap_or(self.node_index)
     }
 }
 
-/// What one node tells others after a commit. A lost notice makes something late, never wrong.
+/// A notice that a node sends to others after a commit. A lost notice delays something, and never
+/// makes it wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Notice {
     /// A timer of an instance of this definition was armed, and is due soon.
@@ -120,28 +122,28 @@ pub enum Notice {
         /// Its queue.
         #[n(0)]
         queue: String,
-        /// Its type; none when it is not known.
+        /// Its type; `None` if it is not known.
         #[n(1)]
         name: Option<String>,
     },
     /// Definitions were deployed or retired.
     #[n(3)]
     Deployed,
-    /// Somebody confirmed that a restored copy may act.
+    /// An operator resumed a restored store.
     #[n(4)]
     Resumed,
 }
 
-/// Whom a notice is for.
+/// The receivers of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// One node.
     Node(NodeIndex),
-    /// Everybody else.
+    /// All other nodes.
     Others,
 }
 
-/// Hears notices of other nodes.
+/// Receives notices of other nodes.
 pub type Listener = Arc<dyn Fn(Vec<Notice>) + Send + Sync>;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! The one trait behind which every store lives, and what crosses it.
+//! The trait behind which every store is implemented, and its data types.
 //!
 //! ```text
-//!   machine ── FetchRequest ──► take ──► Taken ──► (advance) ──► Plan ──► commit ──► UnitResult…
-//!                                │                                          │
-//!                                └── what turns need, locked if shared       └── one transaction
+//!  machine ── FetchRequest ─► fetch ─► Fetched ─► (advance) ─► Plan ─► commit ─► UnitResult…
+//!                               │                                         │
+//!                               └── rows of the turns, locked if shared   └── one transaction
 //! ```
 //!
 //! A store writes what it is given, atomically, in batches. It decides nothing: the conditional
-//! parts of a plan are settled by [`Plan::resolve`], pure code that every store calls inside its
+//! writes of a plan are resolved by [`Plan::resolve`], pure code that every store calls inside its
 //! transaction with the rows it found.
 
 mod connectivity;

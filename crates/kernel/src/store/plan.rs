@@ -1,4 +1,4 @@
-//! What one transaction is to do: units that succeed or fail each for itself.
+//! The plan of one transaction: units that take effect or fail independently.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,48 +16,48 @@ use super::{
     MessageRow, OccurrenceRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
 };
 
-/// What the next turns need to know.
+/// The rows that the next turns need.
 #[derive(Debug, Clone, Default)]
 pub struct FetchRequest {
     /// The time of the batch.
     pub now: Timestamp,
     /// Instances to turn.
     pub instances: Vec<Wanted>,
-    /// Tasks that somebody reported on.
+    /// Tasks that reports refer to.
     pub tasks: Vec<TaskId>,
-    /// Workers who ask for tasks.
+    /// Claims of workers.
     pub claims: Vec<ClaimQuery>,
-    /// Incidents that somebody wants to retry or resolve.
+    /// Incidents to retry or resolve.
     pub incidents: Vec<IncidentId>,
-    /// How many inbox rows of one instance at most.
+    /// The largest number of inbox rows per instance.
     pub inbox_limit: usize,
 }
 
 /// An instance to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which.
+    /// The instance.
     pub id: InstanceId,
-    /// Whether the row itself is wanted; a node that owns the store may know it already.
+    /// Whether the row itself is wanted; a node that owns the store may have it in its cache.
     pub row: bool,
     /// Whether its inbox is wanted.
     pub inbox: bool,
 }
 
-/// A worker asks for tasks.
+/// A claim of a worker.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimQuery {
-    /// Types it can do; empty is any.
+    /// Types it can do; empty means any.
     pub types: Vec<String>,
-    /// Queues it serves; empty is the default queue.
+    /// Queues it serves; empty means the default queue.
     pub queues: Vec<String>,
-    /// How many it wants.
+    /// How many tasks it wants.
     pub limit: usize,
-    /// Tasks that are being handed out at this moment.
+    /// Tasks that other batches are handing out at this moment.
     pub busy: BTreeSet<TaskId>,
 }
 
-/// What was read for a batch of turns.
+/// The rows that were read for a batch.
 #[derive(Default)]
 pub struct Fetched {
     /// One entry per wanted instance, in order.
@@ -68,10 +68,10 @@ pub struct Fetched {
     pub claims: Vec<Vec<TaskRow>>,
     /// One entry per incident, in order.
     pub incidents: Vec<Option<IncidentRow>>,
-    /// Tasks whose rows cannot be decoded, among those that were asked for or can be claimed, each
-    /// with what is wrong.
+    /// Tasks whose rows cannot be decoded, among those that were requested or can be claimed, each
+    /// with the reason.
     pub damaged_tasks: Vec<(TaskId, String)>,
-    /// Whatever keeps the rows locked until the commit. Dropping it lets go.
+    /// Keeps the rows locked until the commit. Dropping it releases the locks.
     pub hold: Option<Box<dyn Any + Send>>,
 }
 
@@ -81,46 +81,47 @@ impl fmt::Debug for Fetched {
     }
 }
 
-/// What was read of one instance.
+/// The rows that were read of one instance.
 #[derive(Debug, Default)]
 pub struct FetchedInstance {
-    /// Its row, when wanted and there.
+    /// Its row, if it was wanted and exists.
     pub row: Option<InstanceRow>,
     /// The head of its inbox, without held events.
     pub inbox: Vec<InboxRow>,
-    /// Another node has it at this moment; nothing was read.
+    /// Another node has locked it; nothing was read.
     pub busy: bool,
-    /// What of the row or the inbox cannot be decoded, if anything. The row then holds what can.
+    /// The part of the row or the inbox that cannot be decoded, if any. The row then holds the
+    /// rest.
     pub damage: Option<String>,
 }
 
-/// One transaction.
+/// The content of one transaction.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// The number of the batch, increasing; the store remembers the last one.
+    /// The number of the commit, increasing; the store remembers the last one.
     pub batch: u64,
     /// The time of the commit.
     pub now: Timestamp,
-    /// What to do, in order.
+    /// The units, in order.
     pub units: Vec<Unit>,
-    /// The lease term in which its numbers were given; none where nobody shares the store.
+    /// The lease term in which its numbers were assigned; `None` if the store is not shared.
     pub lease_term: Option<u64>,
 }
 
-/// Something that takes effect as a whole or not at all.
+/// A part of a plan that takes effect as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Unit {
-    /// What must not be there yet.
+    /// Conditions on rows that must not exist yet.
     pub preconditions: Vec<Precondition>,
-    /// The fence; the first write.
+    /// The fence, with the first write.
     pub fence: Fence,
-    /// Rows to write once the guard holds.
+    /// Rows to write if the fence holds.
     pub writes: Vec<Write>,
-    /// Parts that depend on what others have written.
+    /// Writes that depend on what others have written.
     pub conditional_writes: Vec<ConditionalWrite>,
 }
 
-/// What must not be there yet, else the unit is refused.
+/// A condition on a row that must not exist yet; otherwise the unit is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Precondition {
     /// No live instance of the definition name has the key.
@@ -130,37 +131,37 @@ pub enum Precondition {
         /// The business key.
         key: String,
     },
-    /// The idempotency key is new; its answer is remembered with the unit.
+    /// The idempotency key is new; its answer is stored with the unit.
     NewRequest(AnswerRow),
 }
 
-/// The fence of a unit.
+/// The fence of a unit: the condition under which it takes effect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Fence {
-    /// None: the unit depends on nothing.
+    /// No condition.
     #[default]
     Free,
-    /// A new instance.
+    /// A new instance: its row must not exist.
     Insert(Box<InstanceRow>),
-    /// The instance still stands at this turn; the row replaces it.
+    /// The instance must still be at this turn; the row replaces it.
     Turn {
         /// The new row.
         row: Box<InstanceRow>,
-        /// The turn it must still stand at.
+        /// The turn number that the stored row must have.
         expected: u64,
     },
-    /// The instance still stands at this turn; its row stays as it is.
+    /// The instance must still be at this turn; its row is not written.
     Unchanged {
         /// The instance.
         instance: InstanceId,
         /// The turn.
         turn_no: u64,
     },
-    /// The task was not claimed since; the row replaces it.
+    /// The task must not have been claimed since; the row replaces it.
     Task {
         /// The new row.
         row: Box<TaskRow>,
-        /// How often it must have been claimed.
+        /// The number of claims that the stored row must have.
         claims: u32,
     },
 }
@@ -174,114 +175,113 @@ pub enum Write {
     History(HistoryRow),
     /// Puts an event into an inbox, or replaces it.
     PutInbox(Box<InboxRow>),
-    /// Consumes an event.
+    /// Removes an event that a turn has taken.
     DeleteInbox {
-        /// Whose.
+        /// The instance.
         instance: InstanceId,
-        /// Which.
+        /// The number of the event.
         seq: u64,
     },
-    /// Lets every held event of an incident go.
+    /// Releases all events that an incident holds.
     ReleaseInbox {
-        /// Whose.
+        /// The instance.
         instance: InstanceId,
-        /// Held by which incident.
+        /// The incident.
         incident: IncidentId,
     },
-    /// Drops the held events of an instance that ended.
+    /// Deletes the held events of an instance that ended.
     ClearHeld {
-        /// Whose.
+        /// The instance.
         instance: InstanceId,
     },
-    /// Drops everything that is open for an instance that ended and was damaged: its timers, tasks,
-    /// subscriptions and events, whatever its own list says. A store may have to look through whole
-    /// tables for it.
+    /// Deletes everything open of a damaged instance that ended: its timers, tasks, subscriptions
+    /// and events, whatever its own lists say. A store may have to scan whole tables for it.
     ClearOpen {
-        /// Whose.
+        /// The instance.
         instance: InstanceId,
     },
-    /// Writes a line of a schedule's ledger.
+    /// Writes a ledger row of a schedule.
     PutOccurrence(OccurrenceRow),
     /// Arms a timer.
     InsertTimer(TimerRow),
     /// Removes a timer.
     DeleteTimer(TimerKey),
-    /// Moves, freezes or releases a timer; everything else about it stays.
+    /// Moves, freezes or releases a timer; its other fields stay.
     MoveTimer {
-        /// Where it stands.
+        /// Its current key.
         from: TimerKey,
-        /// Where it goes.
+        /// Its new key.
         to: TimerKey,
     },
     /// Schedules a task.
     InsertTask(Box<TaskRow>),
-    /// Changes a task that was not claimed since (I5).
+    /// Changes a task that must not have been claimed since (I5).
     UpdateTask {
         /// The new row.
         row: Box<TaskRow>,
-        /// How often it must have been claimed.
+        /// The number of claims that the stored row must have.
         claims: u32,
     },
     /// Ends or cancels a task.
     DeleteTask {
-        /// Which.
+        /// The task.
         id: TaskId,
-        /// How often it must have been claimed, when that matters.
+        /// The number of claims that the stored row must have, if it matters.
         claims: Option<u32>,
     },
-    /// Leaves a task to itself when its instance ends. It stays so, also when its row is replaced
-    /// by somebody who read it before.
+    /// Detaches a task whose instance ends. It stays detached even if its row is replaced by a
+    /// writer that read it before.
     DetachTask(TaskId),
-    /// One more live instance below a root.
+    /// Counts one more live instance below a root.
     JoinTree {
         /// The root.
         root: InstanceId,
     },
-    /// One live instance less below a root.
+    /// Counts one live instance less below a root.
     LeaveTree {
         /// The root.
         root: InstanceId,
     },
-    /// Keeps a message.
+    /// Stores a message.
     PutMessage(MessageRow),
-    /// Takes a message out of its buffer.
+    /// Removes a message from its channel.
     DeleteMessage {
         /// The channel.
         channel: ChannelKey,
-        /// Which.
+        /// The number of the message.
         seq: u64,
     },
-    /// Drops messages of a channel that are too old.
+    /// Deletes expired messages of a channel.
     ExpireMessages {
         /// The channel.
         channel: ChannelKey,
-        /// Those that expired at or before.
+        /// Those that expired at or before this instant.
         now: Timestamp,
     },
-    /// Drops all signals kept for an instance that ended.
+    /// Deletes all signals kept for an instance that ended.
     ClearSignals {
         /// The instance.
         instance: InstanceId,
     },
-    /// Waits on a shared channel.
+    /// Stores a subscription to a shared channel.
     PutSubscription(SubscriptionRow),
-    /// Stops waiting.
+    /// Ends a subscription.
     DeleteSubscription {
         /// The channel.
         channel: ChannelKey,
-        /// Which.
+        /// The number of the subscription.
         seq: u64,
     },
     /// Raises an incident.
     PutIncident(IncidentRow),
-    /// Closes an incident; the history keeps it.
+    /// Closes an incident; the history keeps its records.
     DeleteIncident(IncidentId),
     /// Closes all incidents of an instance that ended.
     ClearIncidents {
         /// The instance.
         instance: InstanceId,
     },
-    /// Adds tags and attributes to find the instance by.
+    /// Adds tags and attributes by which the instance can be found.
     PutTags {
         /// The instance.
         instance: InstanceId,
@@ -290,190 +290,191 @@ pub enum Write {
         /// Named values.
         attributes: Vec<Attribute>,
     },
-    /// A new version.
+    /// Inserts a new version of a definition.
     InsertDefinition(Box<DefinitionRow>),
-    /// A version that starts nothing any more.
+    /// Marks a version as undeployed: it starts no new instances.
     RetireDefinition(DefinitionId),
-    /// What the name starts by itself, from now on.
+    /// Sets the triggers of a name.
     SetTriggers {
         /// The definition's name.
         name: String,
-        /// The version that is started.
+        /// The version that they start.
         definition: DefinitionId,
-        /// By what.
+        /// The triggers.
         triggers: Vec<Trigger>,
     },
-    /// Remembers the answer to an idempotency key.
+    /// Stores the answer to an idempotency key.
     PutAnswer(AnswerRow),
-    /// Remembers a message id.
+    /// Stores a message id.
     PutMessageId {
         /// The sender's id.
         id: String,
-        /// When it may be forgotten.
+        /// When it may be deleted.
         expires_at: Timestamp,
     },
-    /// Somebody confirmed that a restored copy may act.
+    /// An operator resumes a restored store.
     Resume {
         /// When.
         at: Timestamp,
-        /// Who and why.
+        /// Actor and reason.
         audit: AuditInfo,
     },
 }
 
-/// A conditional part of a unit, settled inside the transaction.
+/// A part of a unit that depends on what others have written; resolved inside the transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConditionalWrite {
-    /// Gives a message to whoever waits longest, starts an instance, or keeps it.
+    /// Delivers a message to the longest waiting subscriptions, starts instances, and keeps it.
     Publish {
         /// The message.
         message: MessageRow,
-        /// The sender's id and until when it is remembered: a second message is dropped.
+        /// The sender's id and until when it is remembered: a second message with it is dropped.
         id: Option<(String, Timestamp)>,
-        /// Where an instance would be started.
+        /// Ids for instances that it may start.
         accept: Accept,
     },
     /// Takes the oldest message, or waits.
     Subscribe {
-        /// Who waits.
+        /// The subscription.
         subscription: SubscriptionRow,
-        /// The inbox place of a match.
+        /// The inbox number of a match.
         seq: u64,
     },
-    /// Puts a message back at its old place: its waiter was gone.
+    /// Returns a message to its channel under its old number: its subscription was gone.
     Return {
         /// The message.
         message: MessageRow,
         /// The definition that did not take it.
         definition: String,
-        /// Another place of the same instance that waits for this signal.
+        /// Another element of the same instance that waits for this signal.
         waiter: Option<EffectKey>,
-        /// Where an instance would be started; the inbox place of a match with the next waiter.
+        /// Ids for an instance that it may start; the inbox number of a match with the next
+        /// subscription.
         accept: Accept,
     },
-    /// Gives a signal to everyone who waits for it.
+    /// Delivers a signal to everyone who waits for it.
     Broadcast {
         /// The channel.
         channel: ChannelKey,
-        /// What is sent.
+        /// The payload.
         payload: meantime_core::Json,
-        /// Where instances would be started.
+        /// Ids for instances that it may start.
         accept: Accept,
     },
     /// Starts a child, or answers with a conflict.
     StartChild {
-        /// The effect.
+        /// The effect that starts it.
         key: EffectKey,
         /// The name of its definition.
         definition: String,
-        /// Its version; none is the latest.
+        /// Its version; `None` means the latest.
         version: Option<u32>,
-        /// The latest version with this label, when no version is named.
+        /// The latest version with this label, if no version is named.
         label: Option<String>,
-        /// The child, complete but for its definition.
+        /// The child, complete except for its definition.
         row: Box<InstanceRow>,
-        /// The occurrence of the schedule that it is for: there is one run for each.
+        /// The occurrence of the schedule that it is for: each has one run.
         scheduled_at: Option<Timestamp>,
-        /// How many live instances there may be below the root.
+        /// The largest number of live instances below the root.
         tree_limit: u64,
-        /// The inbox place of the answer.
+        /// The inbox number of the answer.
         seq: u64,
     },
-    /// Makes a schedule, changes the one that exists, or answers with a conflict.
+    /// Creates a schedule, changes the existing one, or answers with a conflict.
     PutSchedule {
-        /// The effect to answer, or none when nobody waits.
+        /// The effect to answer; `None` for a command.
         answer: Option<EffectKey>,
-        /// The schedule, complete but for its definition. Its key is the binding's identity,
-        /// unless it is another one beside those that exist.
+        /// The schedule, complete except for its definition. Its key is its identity, unless it is
+        /// an additional one beside those that exist.
         row: Box<InstanceRow>,
-        /// The tag of schedules with the same identity that were made beside others.
+        /// The tag of schedules with the same identity that exist beside each other.
         tag: String,
         /// The definition and version that it starts.
         target: (String, u32),
-        /// What an existing one is told, if it may be changed.
+        /// The event for an existing schedule, if it may be changed.
         upsert: Option<Event>,
-        /// The inbox places of the answer and of the change.
+        /// The inbox number of the answer and of the change.
         seq: u64,
     },
-    /// Asks children to end.
+    /// Cancels children.
     CancelChildren {
-        /// Of which instance.
+        /// The parent.
         instance: InstanceId,
-        /// Only the one that this effect started.
+        /// Only the child that this effect started.
         only: Option<EffectKey>,
-        /// Whether those that may outlive a normal end are spared.
+        /// Whether children that may outlive a normal end are spared.
         normal_end: bool,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// The inbox place.
+        /// The inbox number.
         seq: u64,
     },
-    /// Tells every live child something.
+    /// Delivers an event to every live child.
     NotifyChildren {
-        /// Of which instance.
+        /// The parent.
         instance: InstanceId,
-        /// What happened.
+        /// The event.
         event: Event,
-        /// The inbox place.
+        /// The inbox number.
         seq: u64,
     },
-    /// Tells the parent, if it is still there.
+    /// Delivers an event to the parent, if it is live.
     Notify {
         /// The parent.
         parent: InstanceId,
-        /// What happened.
+        /// The event.
         event: Event,
-        /// The inbox place.
+        /// The inbox number.
         seq: u64,
     },
-    /// Offers the next kept message to a message start whose key became free.
+    /// Offers the next stored message to a message start whose business key became free.
     Offer {
-        /// The channels of all its message starts.
+        /// The channels of all its message triggers.
         channels: Vec<ChannelKey>,
         /// The definition.
         definition: String,
-        /// Where the instance would be started.
+        /// An id for the instance that it may start.
         accept: Accept,
     },
-    /// Adds a version, unless it is the same as the latest.
+    /// Adds a version, unless its content is that of the latest.
     Deploy(Box<NewDefinition>),
-    /// Retires a version; an earlier one takes over its triggers.
+    /// Undeploys a version; an earlier one takes over its triggers.
     Undeploy {
         /// The name.
         name: String,
         /// The version.
         version: u32,
-        /// Ids for the schedules of the heir's timer starts.
+        /// Ids for the timer schedules of the version that takes over.
         accept: Accept,
     },
 }
 
-/// Ids and inbox places set aside for what a transaction may accept.
+/// Ids and an inbox number that are reserved for what a transaction may start or deliver.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accept {
     /// Ids for new instances.
     pub ids: Vec<InstanceId>,
-    /// The inbox place of a delivery.
+    /// The inbox number of a delivery.
     pub seq: u64,
 }
 
-/// A definition to deploy; its number and version are given by the commit.
+/// A definition to deploy; the commit assigns its number and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDefinition {
-    /// The row, with number and version still zero.
+    /// The row, with number and version zero.
     pub row: DefinitionRow,
-    /// Ids for the schedules of its timer starts.
+    /// Ids for the schedules of its timer triggers.
     pub accept: Accept,
 }
 
-/// What became of a unit.
+/// The result of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnitResult {
     /// It took effect.
     Done(UnitDone),
     /// Its fence did not hold; nothing of it was written.
     Conflict,
-    /// Something that must be new was not; nothing of it was written.
+    /// A precondition did not hold; nothing of it was written.
     Refused(Refusal),
 }
 
@@ -488,18 +489,18 @@ pub enum Refusal {
     KeyReused,
     /// There is no such definition or version.
     UnknownDefinition,
-    /// Too many definitions are started by the same signal.
+    /// Too many definitions start with the same message or signal.
     TooManyStarts,
 }
 
-/// What a unit brought about besides its own writes.
+/// What a unit caused besides its own writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnitDone {
     /// Instances that got an event.
     pub woken: Vec<InstanceId>,
     /// Those of them that were cancelled.
     pub cancelled: Vec<InstanceId>,
-    /// Instances that were accepted.
+    /// Instances that were started.
     pub accepted: Vec<InstanceId>,
     /// Their definitions, in the same order.
     pub accepted_definitions: Vec<DefinitionId>,
@@ -507,15 +508,15 @@ pub struct UnitDone {
     pub kept: bool,
     /// Whether a message was dropped because its id was seen before.
     pub duplicate: bool,
-    /// The schedule that was made or changed.
+    /// The schedule that was created or changed.
     pub scheduled: Option<InstanceId>,
-    /// Why a schedule was not made.
+    /// Why a schedule was not created.
     pub conflict: Option<String>,
     /// Versions that were deployed, and whether each is new.
     pub deployed: Vec<(DefinitionId, u32, bool)>,
 }
 
-/// What settling a plan needs to see, collected so that a store can fetch it in few queries.
+/// What resolving a plan needs to know, collected so that a store can read it in few queries.
 #[derive(Debug, Clone, Default)]
 pub struct Lookups {
     /// Business keys: (definition name, key).
@@ -524,21 +525,21 @@ pub struct Lookups {
     pub requests: BTreeSet<String>,
     /// Message ids.
     pub messages: BTreeSet<String>,
-    /// Channels, with how many messages and subscriptions of each definition at most.
+    /// Channels, with the largest number of messages, and of subscriptions per definition, to read.
     pub channels: BTreeMap<ChannelKey, usize>,
-    /// The definitions for which messages of a channel are wanted that they have not had.
+    /// Definitions for which messages of a channel are wanted that they have not received.
     pub readers: BTreeMap<ChannelKey, BTreeSet<String>>,
-    /// Messages that are wanted by their place.
+    /// Messages that are wanted by their number.
     pub returned: BTreeSet<(ChannelKey, u64)>,
     /// Definition names: all their versions.
     pub definitions: BTreeSet<String>,
-    /// Names of messages and signals that may start something.
+    /// Names of messages and signals that may start instances.
     pub starts: BTreeSet<(super::ChannelKind, String)>,
     /// Parents whose live children are wanted.
     pub children: BTreeSet<InstanceId>,
     /// Instances that may have ended.
     pub live: BTreeSet<InstanceId>,
-    /// Occurrences that may be taken: (schedule, instant).
+    /// Occurrences that may have a run: (schedule, instant).
     pub occurrences: BTreeSet<(InstanceId, Timestamp)>,
     /// Tags whose live instances are wanted.
     pub tags: BTreeSet<String>,
@@ -546,7 +547,7 @@ pub struct Lookups {
     pub trees: BTreeSet<InstanceId>,
 }
 
-/// The encoded start of an instance that has not had its first turn.
+/// The encoded start of an instance before its first turn.
 pub(crate) fn encode_start(start: &Start) -> meantime_core::State {
     // Encoding into a Vec cannot fail.
     meantime_core::State::new(0, minicbor::to_vec(start).unwrap_or_default())

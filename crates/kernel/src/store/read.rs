@@ -1,13 +1,13 @@
-//! What reads ask for and get: filters, pages, and what a node needs after a stop.
+//! Filters and pages of reads, and what recovery returns.
 
 use meantime_core::{DefinitionId, InstanceId, TaskId, TaskKind, Timestamp};
 
 use super::{Partition, Phase, TaskState, TimerKey};
 
-/// A part of a list: what comes after a key, at most so many.
+/// A page of a list: the entries after a key, up to a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<K> {
-    /// The last key of the page before.
+    /// The last key of the previous page.
     pub after: Option<K>,
     /// How many at most.
     pub limit: usize,
@@ -20,7 +20,7 @@ impl<K> Page<K> {
     }
 }
 
-/// Which definitions.
+/// A filter of definitions.
 #[derive(Debug, Clone, Default)]
 pub struct DefinitionFilter {
     /// Of this name.
@@ -31,14 +31,14 @@ pub struct DefinitionFilter {
     pub latest: bool,
 }
 
-/// Which instances.
+/// A filter of instances.
 #[derive(Debug, Clone, Default)]
 pub struct InstanceFilter {
-    /// That run these versions; empty is all.
+    /// With one of these definitions; empty means all.
     pub definitions: Vec<DefinitionId>,
-    /// That do not run these versions.
+    /// Without these definitions.
     pub except: Vec<DefinitionId>,
-    /// In these phases; empty is all.
+    /// In one of these phases; empty means all.
     pub phases: Vec<Phase>,
     /// With an open incident, or without one.
     pub incident: Option<bool>,
@@ -52,57 +52,58 @@ pub struct InstanceFilter {
     pub started_before: Option<Timestamp>,
 }
 
-/// Which tasks.
+/// A filter of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter {
     /// Of this instance.
     pub instance: Option<InstanceId>,
-    /// Done by these.
+    /// Of this kind.
     pub kind: Option<TaskKind>,
     /// In this state.
     pub state: Option<TaskState>,
 }
 
-/// Which timers.
+/// A filter of timers.
 #[derive(Debug, Clone, Default)]
 pub struct TimerFilter {
     /// Of this instance.
     pub instance: Option<InstanceId>,
-    /// Of these versions; empty is all.
+    /// Of these definitions; empty means all.
     pub definitions: Vec<DefinitionId>,
     /// Due at or after.
     pub due_from: Option<Timestamp>,
     /// Due before.
     pub due_before: Option<Timestamp>,
-    /// At this place.
+    /// Of this element.
     pub element: Option<String>,
-    /// Not those that never fire, since the deadline of their instance comes first (D3).
+    /// Only those that can fire: without timers that are due after the deadline of their instance
+    /// (D3).
     pub before_deadline: bool,
 }
 
-/// Which timers to count, in parts of a window: those that can fire, not frozen ones.
+/// A count of timers in parts of a window: those that can fire, without frozen ones.
 #[derive(Debug, Clone)]
 pub struct TimerCount {
-    /// Where the window begins.
+    /// The beginning of the window.
     pub from: Timestamp,
-    /// Where it ends; not part of it.
+    /// Its end, exclusive.
     pub to: Timestamp,
     /// The length of a part in milliseconds, at least one.
     pub bucket_ms: i64,
-    /// Of these versions.
+    /// Of these definitions.
     pub definitions: Vec<DefinitionId>,
-    /// Of all versions but those.
+    /// Of all definitions except these.
     pub others: bool,
 }
 
-/// Which timers may fire next.
+/// A query for the timers that fire next.
 #[derive(Debug, Clone, Copy)]
 pub struct DueQuery {
     /// After this one.
     pub after: Option<TimerKey>,
-    /// Due before this instant; none is however late.
+    /// Due before this instant; `None` means any time.
     pub before: Option<Timestamp>,
-    /// Of these instances.
+    /// Of instances of this partition.
     pub partition: Partition,
     /// How many at most.
     pub limit: usize,
@@ -115,12 +116,12 @@ impl DueQuery {
     }
 }
 
-/// What a node needs to go on after a stop or a crash.
+/// What a node needs to continue after a stop or a crash.
 #[derive(Debug, Clone, Default)]
 pub struct Recovered {
-    /// Made larger by every restore; part of every lease token (I5).
+    /// Increased by every restore; part of every lease token (I5).
     pub epoch: u32,
-    /// Whether the store is a copy that may not act until somebody confirms it.
+    /// Whether the store is restored and not resumed.
     pub paused: bool,
     /// The latest time any commit has seen (T13).
     pub clock: Timestamp,
@@ -128,22 +129,22 @@ pub struct Recovered {
     pub batch: u64,
     /// The largest sequence number in use, of ids, inbox and history alike.
     pub seq: u64,
-    /// Instances that have events, or go on by themselves.
+    /// Instances that have events or continue without an event.
     pub ready: Vec<InstanceId>,
-    /// Tasks that wait for time or for the engine: leased, delayed, or run by the engine.
+    /// Tasks that wait for time or for the engine: leased, delayed, or engine tasks.
     pub tasks: Vec<WaitingTask>,
 }
 
-/// A task that something must happen to, sooner or later.
+/// A task for which something will be due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingTask {
     /// The task.
     pub id: TaskId,
-    /// Who does it.
+    /// Its kind.
     pub kind: TaskKind,
     /// The queue it is claimed from.
     pub queue: String,
-    /// Where it stands.
+    /// Its state.
     pub state: TaskState,
     /// When it can be claimed.
     pub available_at: Timestamp,

@@ -1,4 +1,4 @@
-//! The rows a store keeps. Plain data: a store writes and reads them and decides nothing.
+//! The rows of a store: plain data. A store writes and reads them and decides nothing.
 
 use meantime_core::{
     Channel, DefinitionId, EffectKey, Event, Failure, IncidentId, InstanceId, Json, Outcome,
@@ -10,22 +10,22 @@ use minicbor::{Decode, Encode};
 use crate::history::Record;
 use crate::open::Open;
 
-/// Where an instance stands, as stored.
+/// The phase of an instance, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Accepted; its first turn has not run. The state holds the encoded start.
     Starting,
     /// It waits for something.
     Running,
-    /// It gave way in the middle of its work and goes on by itself.
+    /// It yielded in the middle of its work and continues without an event.
     Yielding,
     /// Its outcome is fixed; it waits for its children.
     Closing,
-    /// It is over, with an output.
+    /// It has ended with an output.
     Completed,
-    /// It is over, with an error.
+    /// It has ended with an error.
     Failed,
-    /// It is over, by request.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -41,12 +41,12 @@ impl Phase {
         (Self::Cancelled, "cancelled"),
     ];
 
-    /// Whether the instance is over. Terminal is absorbing.
+    /// Whether the instance has ended. An ended instance never changes again.
     pub const fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Whether children are cancelled that were not abandoned.
+    /// Whether children that were not abandoned are cancelled.
     pub const fn ends_children(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled)
     }
@@ -76,9 +76,9 @@ impl Phase {
 pub struct InstanceRow {
     /// Its id.
     pub id: InstanceId,
-    /// The number of its last turn: the arbiter of every write (I2).
+    /// The number of its last turn, which the fence of every write compares (I2).
     pub turn_no: u64,
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
     /// The pinned version it runs.
     pub definition: DefinitionId,
@@ -86,9 +86,9 @@ pub struct InstanceRow {
     pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// When it must be over (D1).
+    /// When it must have ended (D1).
     pub deadline_at: Option<Timestamp>,
-    /// What its notation remembers; the encoded start while `Starting`.
+    /// The state of its notation; the encoded start while `Starting`.
     pub state: State,
     /// Its open timers, tasks and subscriptions.
     pub open: Open,
@@ -96,18 +96,18 @@ pub struct InstanceRow {
     pub last_history: u64,
     /// Its business key, unique among live instances of one definition name.
     pub key: Option<String>,
-    /// Everything that is rarely there.
+    /// Rarely used parts.
     pub meta: InstanceMeta,
 }
 
 impl InstanceRow {
-    /// The root of the tree it belongs to, unless it is one itself.
+    /// The root of its tree, unless it is the root itself.
     pub fn root_above(&self) -> Option<InstanceId> {
         let root = self.meta.lineage.as_ref()?.root;
         (root != self.id).then_some(root)
     }
 
-    /// How it is to begin, while it has not had its first turn.
+    /// Its start, before its first turn.
     pub fn start(&self) -> Option<Start> {
         let is_start = self.phase == Phase::Starting;
         if is_start { minicbor::decode(&self.state.bytes).ok() } else { None }
@@ -123,16 +123,16 @@ pub struct InstanceMeta {
     /// Tags given at the start.
     #[n(1)]
     pub tags: Vec<String>,
-    /// Operations since the last outside event.
+    /// Operations since the last event from outside.
     #[n(2)]
     pub ops: u64,
     /// The outcome, from `Closing` on.
     #[n(3)]
     pub outcome: Option<Outcome>,
-    /// The incident that keeps a first or a yielded turn from running.
+    /// The incident that holds its first turn or a slice.
     #[n(4)]
     pub held: Option<IncidentId>,
-    /// The message start that must offer the next message when this instance ends.
+    /// The message channel to offer the next message from when this instance ends.
     #[n(5)]
     pub started_by: Option<StartedBy>,
     /// How many incidents are open.
@@ -141,23 +141,23 @@ pub struct InstanceMeta {
     /// Whether a signal was ever kept for this instance.
     #[n(7)]
     pub signals: bool,
-    /// Indexes of nodes at which somebody waits for it to come to rest, if several share the store.
+    /// Nodes with callers that wait until it is idle, if the store is shared.
     #[n(8)]
     pub awaited_at: Option<Vec<u8>>,
-    /// Whether neither its parent's deadline nor its definition's applies (D8).
+    /// Whether the deadlines of its parent and its definition do not apply (D8).
     #[n(9)]
     #[cbor(default)]
     pub own_budget: bool,
-    /// What a surface shows of it when it is over.
+    /// What a surface shows of it after its end.
     #[n(10)]
     pub summary: Option<Json>,
-    /// The row of history that tells of its start.
+    /// The history row of its start.
     #[n(11)]
     pub started_in: Option<u64>,
-    /// Indexes of nodes at which somebody waits for its end, if several share the store.
+    /// Nodes with callers that wait for its end, if the store is shared.
     #[n(12)]
     pub end_awaited_at: Option<Vec<u8>>,
-    /// What of the row could not be decoded; the rest is what could. Never stored.
+    /// The part of the row that could not be decoded; the row holds the rest. Never stored.
     #[cbor(skip)]
     pub damaged: Option<String>,
 }
@@ -171,7 +171,7 @@ pub struct StartedBy {
     /// Its correlation key.
     #[n(1)]
     pub key: String,
-    /// Other messages that start the same definition: they wait for the same key.
+    /// Other messages that start the same definition with the same key.
     #[n(2)]
     #[cbor(default)]
     pub others: Vec<String>,
@@ -185,7 +185,7 @@ impl StartedBy {
     }
 }
 
-/// A child's place in its family.
+/// The position of a child in its tree.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Lineage {
     /// The effect of the parent that started it.
@@ -200,52 +200,52 @@ pub struct Lineage {
     /// Error codes that some ancestor catches.
     #[n(3)]
     pub catches: Vec<String>,
-    /// What becomes of it when the parent ends.
+    /// What happens to it when the parent ends.
     #[n(4)]
     pub close: ParentClose,
-    /// Whether its end hands its context to the parent (S6).
+    /// Whether it passes its context to the parent at its end (S6).
     #[n(5)]
     pub hands_on: bool,
-    /// Whether it lives on when the root ends: it was abandoned, or somebody between them was.
+    /// Whether it survives the end of the root: it, or an ancestor below the root, was abandoned.
     #[n(6)]
     #[cbor(default)]
     pub is_abandoned: bool,
 }
 
-/// A child as its parent knows it.
+/// A child, as its parent knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildRef {
     /// The effect that started it.
     pub key: EffectKey,
     /// The child.
     pub id: InstanceId,
-    /// What becomes of it when the parent ends.
+    /// What happens to it when the parent ends.
     pub close: ParentClose,
 }
 
-/// An event that outlives a transaction.
+/// A stored event that waits for a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InboxRow {
-    /// Whose inbox.
+    /// The instance.
     pub instance: InstanceId,
-    /// Its place in the inbox.
+    /// Its number in the inbox.
     pub seq: u64,
     /// When it arrived.
     pub at: Timestamp,
     /// The event.
     pub event: Event,
-    /// The buffered message it was made from, to return it when nobody takes it.
+    /// The message it was made from, which is returned if the event is not taken.
     pub origin: Option<MessageRow>,
-    /// The incident that holds it back until somebody retries.
+    /// The incident that holds it until a retry.
     pub held: Option<IncidentId>,
 }
 
-/// What became of an occurrence of a schedule: a line of its ledger.
+/// The outcome of an occurrence of a schedule: a row of its ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceRow {
     /// The schedule.
     pub schedule: InstanceId,
-    /// What became of which occurrence; unique for each schedule and first occurrence (S2).
+    /// The occurrence and its outcome; unique for each schedule and first occurrence (S2).
     pub occurrence: meantime_core::Occurrence,
     /// The run that was started.
     pub instance: Option<InstanceId>,
@@ -253,29 +253,29 @@ pub struct OccurrenceRow {
     pub decided_at: Timestamp,
 }
 
-/// A line of a ledger among the others of its schedule: an occurrence that was missed and filled
-/// back later has two lines, but never two starts.
+/// The key of a ledger row within its schedule: an occurrence that was missed and filled back later
+/// has two rows, but never two starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OccurrenceKey {
     /// The occurrence.
     pub scheduled_at: Timestamp,
-    /// Whether it tells of a start.
+    /// Whether it is the row of a start.
     pub is_start: bool,
 }
 
 impl OccurrenceRow {
-    /// Its place in the ledger.
+    /// The key of the row.
     pub fn key(&self) -> OccurrenceKey {
         let is_start = self.occurrence.outcome == meantime_core::OccurrenceOutcome::Started;
         OccurrenceKey { scheduled_at: self.occurrence.scheduled_at, is_start }
     }
 }
 
-/// What kind of due moment a timer is.
+/// The kind of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(index_only)]
 pub enum TimerKind {
-    /// A place of the definition waits for it.
+    /// An element of the definition waits for it.
     #[n(0)]
     Element,
     /// The instance's deadline.
@@ -306,11 +306,11 @@ pub struct TimerRow {
     pub due_at: Timestamp,
     /// A frozen timer does not fire.
     pub frozen: bool,
-    /// What it is for.
+    /// Its kind.
     pub kind: TimerKind,
     /// The definition, for lists.
     pub definition: DefinitionId,
-    /// Where in the definition.
+    /// The element.
     pub element: String,
 }
 
@@ -336,22 +336,22 @@ impl TimerRow {
 }
 
 impl TaskRow {
-    /// The name under which other systems know this work, the same for every attempt.
+    /// The idempotency key for other systems, the same for every attempt.
     pub fn idempotency_key(&self) -> String {
         crate::idempotency::idempotency_key(self.id, &self.spec.name, &self.spec.input)
     }
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskState {
-    /// It can be claimed once `available_at` has come.
+    /// It can be claimed from `available_at` on.
     Ready,
-    /// Somebody works on it.
+    /// A worker has a lease.
     Leased,
     /// An incident holds it.
     Held,
-    /// It is over and nobody awaited it; kept until retention.
+    /// It has ended and was detached; kept until retention.
     Done,
 }
 
@@ -375,7 +375,7 @@ impl TaskState {
     }
 }
 
-/// One task that is not over, or is over and detached.
+/// A task that has not ended, or that has ended and was detached.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskRow {
     /// Its id.
@@ -386,30 +386,31 @@ pub struct TaskRow {
     pub definition: DefinitionId,
     /// Where it stands.
     pub state: TaskState,
-    /// When it can be claimed (first) or claimed again (retry); of one that is done, when it ended.
+    /// When it can be claimed, first or again after a failure; for a finished task, when it ended.
     pub available_at: Timestamp,
     /// When it was scheduled.
     pub created_at: Timestamp,
     /// The earlier of the task's and the instance's deadline (D3, D6).
     pub deadline_at: Option<Timestamp>,
-    /// How often it was claimed, ever: with the store's epoch the fence of every report (I5).
+    /// The number of claims so far. Together with the epoch of the store it is the token that every
+    /// report must name (I5).
     pub claims: u32,
     /// Attempts that count towards its retry policy.
     pub attempt: u32,
     /// Lease expiries in a row.
     pub expiries: u32,
-    /// The lease, while somebody works on it or until it is claimed again.
+    /// The lease, while it is valid or until the task is claimed again.
     pub lease: Option<LeaseRow>,
     /// The person a user task is assigned to.
     pub assignee: Option<String>,
-    /// How its last attempt failed; when it is done and detached, how it ended.
+    /// How its last attempt failed; for a finished detached task, its outcome.
     pub outcome: Option<TaskOutcome>,
 }
 
 /// A lease on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LeaseRow {
-    /// Who holds it.
+    /// The worker.
     #[n(0)]
     pub worker: String,
     /// Real time at which it expires.
@@ -420,51 +421,51 @@ pub struct LeaseRow {
     pub timeout_at: Option<Timestamp>,
 }
 
-/// A message or signal that waits for somebody.
+/// A stored message or signal.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct MessageRow {
     /// The channel.
     #[n(0)]
     pub channel: ChannelKey,
-    /// Its place in the channel.
+    /// Its number in the channel.
     #[n(1)]
     pub seq: u64,
     /// The payload.
     #[n(2)]
     pub payload: Json,
-    /// When it is no longer offered; none is never.
+    /// When it expires; `None` means never.
     #[n(3)]
     pub expires_at: Option<Timestamp>,
-    /// The definitions that have had it: each gets a message once, whatever its instances.
+    /// The definitions that have received it: each gets a message once.
     #[n(4)]
     #[cbor(default)]
     pub had: Vec<String>,
 }
 
 impl MessageRow {
-    /// Whether a definition has had it.
+    /// Whether a definition has received it.
     pub fn was_had_by(&self, definition: &str) -> bool {
         self.had.iter().any(|name| name == definition)
     }
 }
 
-/// Somebody who waits for a message or a broadcast.
+/// A subscription to a message or a broadcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionRow {
     /// The channel.
     pub channel: ChannelKey,
-    /// Its place among those who wait.
+    /// Its number among the subscriptions of the channel.
     pub seq: u64,
     /// The effect that subscribed.
     pub key: EffectKey,
-    /// The name of its definition: of each, one instance gets a message.
+    /// The name of its definition: one instance of each gets a message.
     pub definition: String,
 }
 
 /// The identity of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct ChannelKey {
-    /// What kind of channel.
+    /// The kind of the channel.
     #[n(0)]
     pub kind: ChannelKind,
     /// The correlation key; for signals the instance's id as text.
@@ -475,7 +476,7 @@ pub struct ChannelKey {
     pub name: String,
 }
 
-/// What kind of channel.
+/// The kind of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(index_only)]
 pub enum ChannelKind {
@@ -527,45 +528,45 @@ impl ChannelKey {
     }
 }
 
-/// Something that needs a person.
+/// An open incident.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncidentRow {
     /// Its id.
     pub id: IncidentId,
     /// The instance.
     pub instance: InstanceId,
-    /// What raised it.
+    /// Its cause.
     pub cause: IncidentCause,
-    /// Where in the definition, when known.
+    /// The element, if it is known.
     pub element: String,
-    /// What happened.
+    /// The failure.
     pub failure: Failure,
     /// When.
     pub raised_at: Timestamp,
 }
 
-/// What raised an incident.
+/// The cause of an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum IncidentCause {
-    /// A place of the definition (`Effect::Incident`).
+    /// An element of the definition (`Effect::Incident`).
     #[n(0)]
     Element(#[n(0)] EffectKey),
-    /// A turn that could not be computed; its events are held.
+    /// A turn that could not be computed; its event is held.
     #[n(1)]
     Turn,
-    /// A task whose workers never come back.
+    /// A task whose leases keep expiring.
     #[n(2)]
     Task(#[n(0)] EffectKey),
-    /// Rows of the instance that cannot be decoded. It is in no count: the row is not written. Also
-    /// the cause of an incident whose own cause cannot be decoded.
+    /// Rows of the instance that cannot be decoded. It is not counted in the row, because the row
+    /// is not written. Also used for an incident whose own cause cannot be decoded.
     #[n(3)]
     Damage,
 }
 
-/// One packed line of history per turn, linked to the one before.
+/// The history records of one turn, linked to the row before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryRow {
-    /// Its place in the store's history; increasing.
+    /// Its number in the history of the store; increasing.
     pub seq: u64,
     /// The instance.
     pub instance: InstanceId,
@@ -573,9 +574,9 @@ pub struct HistoryRow {
     pub turn_no: u64,
     /// When.
     pub at: Timestamp,
-    /// The instance's row before this one; 0 is none.
+    /// The number of the instance's previous row; 0 for the first.
     pub previous: u64,
-    /// What happened.
+    /// The records.
     pub records: Vec<Record>,
 }
 
@@ -588,7 +589,7 @@ pub struct DefinitionRow {
     pub name: String,
     /// 1, 2, 3… per name.
     pub version: u32,
-    /// Which notation reads it.
+    /// The name of its notation.
     pub notation: String,
     /// The author's own version text.
     pub label: Option<String>,
@@ -602,9 +603,9 @@ pub struct DefinitionRow {
     pub source: std::sync::Arc<str>,
     /// The files it refers to.
     pub files: Vec<SourceFile>,
-    /// What it starts by itself.
+    /// Its triggers.
     pub triggers: Vec<Trigger>,
-    /// Undeployed versions start nothing; instances that run them go on.
+    /// Whether it is undeployed: it starts no new instances, and running ones continue.
     pub retired: bool,
 }
 
@@ -613,10 +614,10 @@ pub struct DefinitionRow {
 pub struct AnswerRow {
     /// The caller's key.
     pub key: String,
-    /// A hash of the request, to tell a repetition from a different one.
+    /// A hash of the request, to distinguish a repetition from a different request.
     pub request: u64,
-    /// The instance that the command made or touched.
+    /// The instance that the command started.
     pub instance: InstanceId,
-    /// When it may be forgotten.
+    /// When it may be deleted.
     pub expires_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! What housekeeping asks of a store, and what operators did to it as a whole.
+//! Requests of retention, and operations on a store as a whole.
 
 use std::sync::Arc;
 
@@ -6,46 +6,47 @@ use meantime_core::{InstanceId, Retention, Timestamp};
 
 use crate::history::AuditInfo;
 
-/// Remove some of what is over and old enough.
+/// Delete some expired data.
 ///
-/// A tree goes by its root, and a run of a schedule is a root of its own: when the root is over and
-/// its period has passed, and no member is alive, has a task that is not over, or has events
-/// waiting. Until then all of it stays.
+/// A tree is deleted together with its root, and a run of a schedule is a root of its own: when the
+/// root has ended and its period has passed, and no member is live, has an open task, or has events
+/// in its inbox. Until then the whole tree stays.
 #[derive(Debug, Clone)]
 pub struct PurgeRequest {
     /// The time.
     pub now: Timestamp,
-    /// How long what is kept. A store may remember what it has looked at under a policy, so the
-    /// same policy should come as the same value.
+    /// The retention policy. A store may cache what it has examined under a policy, so the same
+    /// policy should be passed as the same value.
     pub retention: Arc<Retention>,
-    /// How many rows at most, in one transaction; at least one is removed if there is any.
+    /// The largest number of rows to delete in one transaction; at least one is deleted if there is
+    /// any.
     pub limit: usize,
 }
 
-/// What a purge removed, and when to ask again.
+/// What a purge deleted, and when to call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Purged {
     /// Instances.
     pub instances: usize,
     /// Their history rows and tags.
     pub attachments: usize,
-    /// Detached tasks that were over.
+    /// Detached tasks that had ended.
     pub tasks: usize,
-    /// What became of occurrences of schedules.
+    /// Ledger rows of schedules.
     pub occurrences: usize,
-    /// Messages nobody took in time.
+    /// Messages that expired.
     pub messages: usize,
     /// Message ids.
     pub message_ids: usize,
     /// Answers to idempotency keys.
     pub answers: usize,
-    /// When to ask again: nothing that is there now can go before. At or before the time of the
-    /// request when there is more to do at once; none when nothing that is there can ever go.
+    /// When to call again: no data that exists now can expire earlier. At or before the time of the
+    /// request if there is more to do at once; `None` if nothing that exists can ever expire.
     pub next: Option<Timestamp>,
 }
 
 impl Purged {
-    /// All rows that were removed.
+    /// All deleted rows.
     pub const fn rows(&self) -> usize {
         self.instances
             + self.attachments
@@ -57,10 +58,10 @@ impl Purged {
     }
 }
 
-/// Cut the history of one instance short.
+/// Compact the history of one instance.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactRequest {
-    /// Whose.
+    /// The instance.
     pub instance: InstanceId,
     /// How many of its newest rows stay.
     pub keep: usize,
@@ -68,27 +69,27 @@ pub struct CompactRequest {
     pub limit: usize,
 }
 
-/// Something that was done to the store as a whole.
+/// An operation on the store as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationRow {
     /// Counted from 1.
     pub number: u64,
     /// When.
     pub at: Timestamp,
-    /// What.
+    /// The kind of operation.
     pub kind: OperationKind,
-    /// Who and why.
+    /// Actor and reason.
     pub audit: AuditInfo,
 }
 
-/// What was done to the store as a whole.
+/// The kind of an operation on the store as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationKind {
-    /// It was copied; this is the copy.
+    /// A backup was made; this store is the backup.
     Copied,
-    /// It was restored from a copy.
+    /// It was restored from a backup.
     Restored,
-    /// Somebody confirmed that it may act.
+    /// It was resumed.
     Resumed,
 }
 
@@ -108,10 +109,12 @@ impl OperationKind {
     }
 }
 
-/// When to look again at something that cannot go yet because it, or something below it, is alive.
+/// When to examine an instance again that cannot be deleted yet because it, or a descendant, is
+/// live.
 ///
-/// Even if it ended now it would stay for its period. When periods are short, what has lived long
-/// will probably go on living, so it is looked at less and less often, once a day at least.
+/// Even if it ended now, it would be kept for its period. If the period is short, an instance that
+/// has lived long will probably live on, so it is examined less and less often, at least once a
+/// day.
 pub fn look_again(now: Timestamp, since: Timestamp, period_ms: i64) -> Timestamp {
     const SECOND: i64 = 1_000;
     const DAY: i64 = 86_400_000;
@@ -119,9 +122,9 @@ pub fn look_again(now: Timestamp, since: Timestamp, period_ms: i64) -> Timestamp
     now.saturating_add_millis(period_ms.max(age))
 }
 
-/// The epoch after a restore. Restoring the same copy twice must not give the same epoch twice, or
-/// tokens of the first life would be good in the second (I5); so it is at least the time of the
-/// restore in seconds.
+/// The epoch after a restore. It is at least the time of the restore in seconds: restoring the same
+/// backup twice must not give the same epoch twice, or tokens of the first restore would be valid
+/// in the second (I5).
 pub fn next_epoch(epoch: u32, now: Timestamp) -> u32 {
     let seconds = u32::try_from(now.as_millis() / 1_000).unwrap_or_default();
     epoch.saturating_add(1).max(seconds)

@@ -1,4 +1,4 @@
-//! The syntax tree and the one way to walk over it.
+//! The syntax tree and its visitor.
 
 mod tree;
 mod visit;

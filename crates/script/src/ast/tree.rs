@@ -1,4 +1,4 @@
-//! The syntax tree. Every node knows its position; names are unresolved.
+//! The syntax tree. Every node has its position; names are not resolved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use crate::lex::Number;
 use crate::span::Span;
 
-/// A name with its position. The position identifies the use: no two share one.
+/// A name with its position, which identifies this use of the name.
 #[derive(Debug, Clone)]
 pub(crate) struct Ident {
     pub(crate) name: Arc<str>,
     pub(crate) span: Span,
 }
 
-/// A file: a bare script, or workflows with the functions and constants they share.
+/// A file: a bare script, or workflows with shared functions and constants.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) statements: Vec<Stmt>,
     pub(crate) workflows: Vec<Workflow>,
-    /// Names whose declarations could not be read; their uses are no problem of their own.
+    /// Names whose declarations could not be parsed; their uses are not reported as undefined.
     pub(crate) lost: BTreeSet<Arc<str>>,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Workflow {
 /// A function, an arrow function, or the body of a workflow.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Its own name, or that of the variable it is assigned to.
+    /// Its own name, or the name of the variable it is assigned to.
     pub(crate) name: Option<Ident>,
     pub(crate) params: Vec<Param>,
     pub(crate) rest: Option<Pattern>,
     pub(crate) body: Body,
-    /// Where it begins: identifies the function.
+    /// Its position, which identifies the function.
     pub(crate) span: Span,
 }
 
@@ -91,10 +91,10 @@ pub(crate) struct Declarator {
     pub(crate) init: Option<Expr>,
 }
 
-/// What a `for … of` or `for … in` gives its values to.
+/// The target of a `for … of` or `for … in`.
 #[derive(Debug)]
 pub(crate) struct ForBinding {
-    /// Whether it declares, and if so whether as a constant.
+    /// Whether it declares a variable, and if so whether a constant.
     pub(crate) declares: Option<bool>,
     pub(crate) pattern: Pattern,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Pattern {
 #[derive(Debug)]
 pub(crate) enum PatternKind {
     Name(Ident),
-    /// A property or an index; in assignments only.
+    /// A property or an index; only in assignments.
     Member(Box<Expr>),
     Array {
         items: Vec<Option<PatternItem>>,
@@ -151,7 +151,7 @@ pub(crate) enum ExprKind {
     Bool(bool),
     Number(Number),
     Text(Arc<str>),
-    /// Texts and expressions in turn; one text more than expressions.
+    /// Texts and expressions alternate; there is one text more than expressions.
     Template {
         texts: Vec<Arc<str>>,
         values: Vec<Expr>,
@@ -199,21 +199,21 @@ pub(crate) enum ExprKind {
         index: Box<Expr>,
         optional: bool,
     },
-    /// `paren` is the position of the opening parenthesis: it identifies the call.
+    /// `paren` is the position of the opening parenthesis, which identifies the call.
     Call {
         callee: Box<Expr>,
         args: Vec<Arg>,
         optional: bool,
         paren: u32,
     },
-    /// The extent that `?.` leaves when it finds nothing.
+    /// The expression that `?.` skips when the value is null or undefined.
     Chain(Box<Expr>),
     Await(Box<Expr>),
     NewError {
         name: Ident,
         args: Vec<Arg>,
     },
-    /// Something that was reported already.
+    /// An expression whose problem is already reported.
     Bad,
 }
 
@@ -230,7 +230,7 @@ pub(crate) enum Prop {
         key: PropKey,
         value: Expr,
     },
-    /// `{ name }`; the default is legal only when it turns out to be a pattern.
+    /// `{ name }`; a default is valid only if this becomes a pattern.
     Short {
         name: Ident,
         default: Option<Expr>,
@@ -261,7 +261,7 @@ pub(crate) enum BinaryOp {
     Div,
     Rem,
     Pow,
-    /// `==` and `!=`, which convert.
+    /// `==` and `!=`, which convert their operands.
     Eq,
     Ne,
     /// `===` and `!==`.

@@ -1,4 +1,4 @@
-//! Walking over the tree in source order.
+//! Visits the tree in source order.
 
 use super::tree::{
     Arg, Block, Body, Expr, ExprKind, Function, Pattern, PatternItem, PatternKind, Prop, PropKey,

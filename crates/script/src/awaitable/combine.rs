@@ -1,10 +1,10 @@
-//! Combinators: made from a list or an object, settled by their members.
+//! Combinators: created from a list or an object, settled by their members.
 
 use super::leaf::{Awaitable, AwaitableState, Kind};
 use crate::library::Builtin;
 use crate::vm::{AwaitableRef, Machine, Record, Text, Value, VmResult, type_error};
 
-/// What decides.
+/// What settles a combinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CombinatorMode {
     All,
@@ -17,7 +17,7 @@ pub(crate) enum CombinatorMode {
     PromiseAllSettled,
 }
 
-/// All modes; the position is what is saved.
+/// All modes; the index is stored.
 pub(crate) const COMBINATOR_MODES: [CombinatorMode; 8] = [
     CombinatorMode::All,
     CombinatorMode::Any,
@@ -58,7 +58,7 @@ impl CombinatorMode {
         }
     }
 
-    /// Whether those that did not decide are taken back (F2).
+    /// Whether the members that did not decide are cancelled (F2).
     pub(crate) const fn cancels_losers(self) -> bool {
         matches!(self, Self::All | Self::Any | Self::Race)
     }
@@ -70,12 +70,12 @@ pub(crate) struct Combinator {
     pub(crate) mode: CombinatorMode,
     /// Its number within the instance.
     pub(crate) number: u32,
-    /// The properties, when it was made from an object.
+    /// The property names, if it was created from an object.
     pub(crate) keys: Option<Vec<Text>>,
     pub(crate) members: Vec<Value>,
     /// The position of the call in the source.
     pub(crate) at: u32,
-    /// Members that are pending. Not saved: it follows from them.
+    /// The number of pending members. Not saved: computed from the members.
     pub(crate) left: usize,
 }
 
@@ -90,7 +90,7 @@ impl Combinator {
 }
 
 impl Machine<'_> {
-    /// Makes a combinator of the members of a list or object.
+    /// Creates a combinator from the members of a list or object.
     pub(crate) fn combine(&mut self, mode: CombinatorMode, from: &Value) -> VmResult<Value> {
         let (keys, members) = match from {
             Value::List(at) => (None, self.heap.lists.get(*at).cloned().unwrap_or_default()),
@@ -125,7 +125,7 @@ impl Machine<'_> {
         Ok(Value::Awaitable(new))
     }
 
-    /// Whether a member still has to end. What is no awaitable has ended already.
+    /// Whether a member has not ended. A value that is not an awaitable counts as ended.
     fn is_pending(&self, member: &Value) -> bool {
         match member {
             Value::Awaitable(at) => {

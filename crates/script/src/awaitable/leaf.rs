@@ -28,8 +28,7 @@ impl LocalEffectKey {
 pub(crate) struct Awaitable {
     pub(crate) kind: Kind,
     pub(crate) state: AwaitableState,
-    /// Combinators that this is a member of, once for each position. Not saved: it follows from
-    /// them.
+    /// The combinators that contain this, once for each position. Not saved: computed from them.
     pub(crate) parents: Vec<AwaitableRef>,
 }
 
@@ -51,7 +50,7 @@ pub(crate) enum AwaitableState {
     Cancelled,
 }
 
-/// One effect that will end.
+/// An awaitable that stands for one effect.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
     pub(crate) what: EffectKind,
@@ -73,7 +72,7 @@ impl Awaitable {
         matches!(self.state, AwaitableState::Pending)
     }
 
-    /// What scripts see as `.id`, and as `item_id` in results.
+    /// The id that scripts read as `.id`, and as `item_id` in results.
     pub(crate) fn id(&self, instance: InstanceId) -> String {
         match &self.kind {
             Kind::Leaf(leaf) => {
@@ -89,7 +88,7 @@ impl Awaitable {
         }
     }
 
-    /// Bytes of its own, for the memory budget.
+    /// Its own size in bytes, for the memory budget.
     pub(crate) fn weight(&self) -> usize {
         let state = match &self.state {
             AwaitableState::Raw(json) => json.size(),
@@ -102,9 +101,9 @@ impl Awaitable {
         state + members
     }
 
-    /// The values it holds on to.
+    /// The values it refers to.
     pub(crate) fn references(&self, found: &mut Vec<Value>) {
-        // Once it is decided, its members no longer matter to it.
+        // A decided combinator no longer needs its members.
         if let (Kind::Combinator(combinator), AwaitableState::Pending) = (&self.kind, &self.state) {
             found.extend(combinator.members.iter().cloned());
         }

@@ -1,8 +1,8 @@
-//! Awaitables: what was started and has not ended, and combinations of them.
+//! Awaitables: effects that were started, and combinations of them.
 //!
-//! A *leaf* stands for one effect. A *combinator* settles by its members, at the moment at which
-//! the event of the deciding member is taken, not when somebody looks: so of two events in one turn
-//! the first decides (T10), and losers are cancelled before a later event could reach them (F2).
+//! A *leaf* stands for one effect. A *combinator* settles when the event of the deciding member is
+//! handled, not when the script reads it. So of two events in one turn the first decides (T10), and
+//! losers are cancelled before a later event can reach them (F2).
 
 mod cancel;
 mod combine;

@@ -1,4 +1,4 @@
-//! What combinators give: lists or objects in the shape of their members.
+//! Results of combinators: lists or objects in the shape of their members.
 
 use super::leaf::{Awaitable, Kind};
 use super::settle::AwaitableResult;
@@ -35,7 +35,7 @@ impl Machine<'_> {
         self.heap.new_record(record)
     }
 
-    /// The same with how it ended.
+    /// The same, with its status.
     pub(super) fn entry(
         &mut self,
         parent: AwaitableRef,

@@ -1,4 +1,4 @@
-//! Settling: an event ends a leaf, and what depends on it follows.
+//! Settling: an event settles a leaf, and then the combinators that depend on it.
 
 use meantime_core::EffectKey;
 
@@ -17,11 +17,13 @@ impl Machine<'_> {
     /// Settles the awaitable of an effect. False if it is stale: no longer pending.
     pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> VmResult<bool> {
         let step = LocalEffectKey::of(key);
-        // Stale: settled or cancelled before.
+        // Stale: the effect was settled or cancelled before, so its key is no longer registered.
+        // Nothing may change, or one effect would end twice.
         let Some((at, what, timer)) = self.pending_leaf(step) else { return Ok(false) };
         let timed_out = timer == Some(step);
         if timed_out {
-            // Unsubscribes: a later signal stays in its channel for the next wait.
+            // The timeout won: unsubscribes, so that a later signal stays in its channel for the
+            // next wait.
             self.cancellations.push_back((EffectKind::Signal, self.leaf_step(at)));
         } else if let Some(timer) = timer {
             self.cancellations.push_back((EffectKind::Timer, timer));
@@ -75,7 +77,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An error of the engine, with the position of the call that started what failed.
+    /// An error of the engine, with the position of the call that started the failed effect.
     pub(super) fn engine_error(
         &mut self,
         name: &str,
@@ -102,7 +104,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Propagates the end of a member to its combinators, and on to theirs.
+    /// Propagates the end of a member to its combinators, and from those to theirs.
     pub(super) fn propagate(&mut self, ended: AwaitableRef) -> VmResult<()> {
         let mut todo = vec![ended];
         while let Some(ended) = todo.pop() {
@@ -123,7 +125,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A new combinator may be decided already.
+    /// Settles a new combinator if its members have already decided it.
     pub(super) fn settle_new(&mut self, made: AwaitableRef) -> VmResult<()> {
         let members = match self.heap.awaitables.get(made).map(|it| &it.kind) {
             Some(Kind::Combinator(combinator)) => combinator.members.len(),
@@ -139,11 +141,11 @@ impl Machine<'_> {
         if decided { self.propagate(made) } else { Ok(()) }
     }
 
-    /// Looks at the first member that is or was `ended`.
+    /// Checks whether the end of a member decides the combinator.
     fn decide(&mut self, parent: AwaitableRef, ended: Option<AwaitableRef>) -> VmResult<bool> {
         let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
         let index = match (ended, mode) {
-            // Only those that end with one member need to know which.
+            // Only modes that one member can decide need its index.
             (
                 Some(ended),
                 CombinatorMode::Any
@@ -167,7 +169,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets one member decide, if it has ended and can.
+    /// Lets one member decide, if it has ended and the mode allows it.
     fn decide_by(&mut self, parent: AwaitableRef, index: usize) -> VmResult<bool> {
         let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
         let Some(ended) = self.member_end(parent, index)? else { return Ok(false) };
@@ -206,7 +208,7 @@ impl Machine<'_> {
                 AwaitableState::Failed(self.all_errors(parent)?)
             }
             CombinatorMode::Race | CombinatorMode::PromiseRace => {
-                let text = "a race of nobody has no winner";
+                let text = "a race without members has no winner";
                 AwaitableState::Failed(self.engine_error("RangeError", "RangeError", text, parent))
             }
         };
@@ -230,7 +232,7 @@ impl Machine<'_> {
         combinator.members.iter().position(is_it)
     }
 
-    /// How a member ended; nothing while it is pending.
+    /// The result of a member; none while it is pending.
     pub(super) fn member_end(
         &mut self,
         parent: AwaitableRef,
@@ -246,7 +248,7 @@ impl Machine<'_> {
         }
     }
 
-    /// How an awaitable ended. A result is read when it is first looked at, and only once.
+    /// The result of an awaitable. JSON is parsed on the first read, and only once.
     fn ended(&mut self, at: AwaitableRef) -> VmResult<Option<AwaitableResult>> {
         let raw = match self.heap.awaitables.get(at).map(|it| &it.state) {
             Some(AwaitableState::Raw(json)) => json.clone(),
@@ -269,7 +271,7 @@ impl Machine<'_> {
         Ok(Some(AwaitableResult::Done(value)))
     }
 
-    /// What `await` finds: a value, an error, or nothing yet.
+    /// What `await` gets: a value, an error, or none while it is pending.
     pub(crate) fn awaited(&mut self, at: AwaitableRef) -> VmResult<Option<Result<Value, Value>>> {
         Ok(self.ended(at)?.map(|ended| match ended {
             AwaitableResult::Done(value) => Ok(value),

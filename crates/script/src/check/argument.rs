@@ -1,4 +1,4 @@
-//! Literal arguments that can be judged before the script runs: times, names, options.
+//! Checks literal arguments before the script runs: times, names, options.
 
 use meantime_core::Timestamp;
 use meantime_core::time::{Span as Duration, TimeError};
@@ -17,10 +17,10 @@ const SIGNAL_OPTIONS: &[&str] = &["timeout"];
 const CHILD_OPTIONS: &[&str] = &["version", "key", "deadline"];
 const HTTP_OPTIONS: &[&str] = &["method", "url", "headers", "body", "timeout", "retry"];
 
-/// As many seconds are an instant, not a delay.
+/// A larger number of seconds is probably an instant, not a delay.
 const MAX_DELAY_SECONDS: i64 = 1_000_000_000;
 
-/// A timer whose time is written in the script.
+/// A timer with a literal time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiteralTimer {
     pub(crate) at: u32,
@@ -150,7 +150,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The options of a library function, when they are written as an object.
+    /// The options of a library function, if they are an object literal.
     fn check_options(&mut self, value: Option<&Expr>, known: &[&'static str]) {
         let Some(Expr { kind: ExprKind::Object(props), .. }) = value else { return };
         for prop in props {

@@ -1,4 +1,4 @@
-//! `await` where the machine cannot stop, and `await` on what is never awaitable.
+//! Checks `await` in code that cannot be suspended, and `await` on values that are never awaitable.
 
 use super::scope::{Analysis, NameUse};
 use crate::ast::{
@@ -23,7 +23,7 @@ pub(super) fn check_awaits(file: &File, analysis: &Analysis, problems: &mut Prob
 struct Awaits<'p> {
     problems: &'p mut Problems,
     analysis: &'p Analysis,
-    /// The method whose callback this is, when its callbacks cannot wait.
+    /// The method to which this callback is passed, if its callbacks cannot wait.
     refused_by: Option<Method>,
     /// Outside of all functions in a file with workflows.
     beside_workflows: bool,
@@ -46,7 +46,7 @@ impl Awaits<'_> {
         }
     }
 
-    /// What an operand is, when it can be no awaitable.
+    /// Why an operand can never be an awaitable, if so.
     fn why_never_awaitable(&self, operand: &Expr) -> Option<(&'static str, &'static str)> {
         const HELP_REMOVE_AWAIT: &str = "remove `await`";
         Some(match &operand.kind {

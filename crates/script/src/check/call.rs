@@ -1,4 +1,4 @@
-//! Calls: members of the library that do not exist, and wrong numbers of arguments.
+//! Checks calls: unknown members of the library, and wrong numbers of arguments.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::library::{Builtin, Global, Kind, Member, member, member_names};
 use crate::problem::{Code, Problems};
 use crate::span::Span;
 
-/// Checks all calls of a file; gives the timers whose time is a literal.
+/// Checks all calls of a file; returns the timers with a literal time.
 pub(super) fn check_calls(
     file: &File,
     analysis: &Analysis,
@@ -31,7 +31,7 @@ pub(super) struct Calls<'p> {
     pub(super) problems: &'p mut Problems,
     pub(super) analysis: &'p Analysis,
     pub(super) timers: Vec<LiteralTimer>,
-    /// Constants whose kind is known.
+    /// Constants of a known kind.
     pub(super) constants: BTreeMap<DeclId, Kind>,
 }
 
@@ -41,12 +41,12 @@ enum LibraryLookup {
     Member(Member),
     /// A member that does not exist.
     Unknown,
-    /// Nothing of the library.
+    /// Not part of the library.
     Other,
 }
 
 impl Calls<'_> {
-    /// The library name that an expression is, if it is one.
+    /// The library name that an expression refers to, if any.
     fn library_name(&self, expr: &Expr) -> Option<(Global, std::sync::Arc<str>)> {
         let ExprKind::Name(name) = &expr.kind else { return None };
         match self.analysis.at(expr.span)? {
@@ -71,7 +71,7 @@ impl Calls<'_> {
         found
     }
 
-    /// Whether an expression is a member of the library; one that is none is reported.
+    /// Looks an expression up as a member of the library; an unknown member is reported.
     fn library_member(&mut self, expr: &Expr) -> LibraryLookup {
         let ExprKind::Member { object, name, .. } = &expr.kind else { return LibraryLookup::Other };
         match self.library_name(object) {
@@ -114,7 +114,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The library function that a callee is, if it is one.
+    /// The library function that a callee refers to, if any.
     pub(super) fn library_function(&self, callee: &Expr) -> Option<Builtin> {
         if let Some((Global::Function(function), _)) = self.library_name(callee) {
             return Some(function);
@@ -149,7 +149,7 @@ impl Calls<'_> {
     }
 }
 
-/// How many arguments are wanted, in words, when another number is given.
+/// The expected number of arguments in words, if another number is given.
 pub(super) fn wrong_count(args: &[Arg], least: usize, most: Option<usize>) -> Option<String> {
     let spread = args.iter().any(|arg| arg.spread);
     let too_many = most.is_some_and(|most| args.len() > most);
@@ -175,7 +175,7 @@ impl<'a> Visitor<'a> for Calls<'_> {
         match &expr.kind {
             ExprKind::Call { callee, args, .. } => {
                 self.check_call(callee, args, expr.span);
-                // The parts of a callee from the library are names of the table, not values.
+                // The parts of a library callee are table names, not values.
                 let is_library = self.library_name(callee).is_some()
                     || matches!(&callee.kind, ExprKind::Member { object, .. }
                         if self.library_name(object).is_some());

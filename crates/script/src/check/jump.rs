@@ -1,4 +1,4 @@
-//! Where control can go: jumps out of place, code that never runs, loops that never end.
+//! Checks control flow: invalid jumps, unreachable code, endless loops.
 
 use crate::ast::{
     Block, Body, Expr, ExprKind, File, Function, Ident, Stmt, StmtKind, Visitor, walk_expr,
@@ -25,7 +25,7 @@ pub(super) fn check_jumps(file: &File, problems: &mut Problems) {
     }
 }
 
-/// Something that `break` or `continue` can refer to.
+/// A target of `break` or `continue`.
 struct Target<'a> {
     label: Option<&'a str>,
     is_loop: bool,
@@ -41,7 +41,7 @@ struct Jumps<'p, 'a> {
 }
 
 impl<'a> Jumps<'_, 'a> {
-    /// Statements in a row: what follows a jump never runs.
+    /// A list of statements: code after a jump is unreachable.
     fn check_statements(&mut self, statements: &'a [Stmt]) {
         let mut reported = false;
         for (index, statement) in statements.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<'a> Jumps<'_, 'a> {
         self.targets.pop();
     }
 
-    /// Reports a loop without end: its test always holds, and it neither leaves nor waits.
+    /// Reports an endless loop: its condition is always true, and it neither exits nor waits.
     fn check_endless_loop(&mut self, stmt: &'a Stmt, test: Option<&Expr>, body: &'a Stmt) {
         if test.is_some_and(|test| !is_always_true(test)) {
             return;
@@ -162,7 +162,7 @@ impl<'a> Visitor<'a> for Jumps<'_, 'a> {
     }
 
     fn function(&mut self, function: &'a Function) {
-        // Jumps do not leave a function.
+        // Jumps cannot leave a function.
         let targets = std::mem::take(&mut self.targets);
         let in_function = std::mem::replace(&mut self.in_function, true);
         walk_function(self, function);
@@ -191,7 +191,7 @@ fn is_always_true(expr: &Expr) -> bool {
     }
 }
 
-/// Whether control never comes out at the end of a statement.
+/// Whether a statement never completes normally.
 fn never_completes(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Return(_) | StmtKind::Throw(_) | StmtKind::Break(_) | StmtKind::Continue(_) => {
@@ -214,7 +214,7 @@ fn never_completes(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a body has a `break` that may leave its loop.
+/// Whether a body contains a `break` that can leave its loop.
 fn breaks_out(body: &Stmt) -> bool {
     let mut finder = BreakFinder { found: false, depth: 0 };
     finder.stmt(body);
@@ -241,11 +241,11 @@ impl<'a> Visitor<'a> for BreakFinder {
     fn function(&mut self, _: &'a Function) {}
 }
 
-/// Finds ways out of a loop: `break` of this loop, `return`, `throw`, or a labelled jump.
+/// Finds exits of a loop: its `break`, `return`, `throw`, or a labelled jump.
 struct ExitFinder {
     found: bool,
     depth: u32,
-    /// Whether something is called that may be a function of the script.
+    /// Whether it calls something that may be a function of the script.
     calls: bool,
 }
 
@@ -271,7 +271,7 @@ impl<'a> Visitor<'a> for ExitFinder {
     }
 
     fn function(&mut self, function: &'a Function) {
-        // A callback may be called from here.
+        // A function defined here may be called from here.
         self.calls |= matches!(function.body, Body::Block(_) | Body::Expr(_));
     }
 }

@@ -1,7 +1,7 @@
-//! Everything that can be known about a script before it runs.
+//! Checks of a script before it runs.
 //!
-//! `names` finds out what every name means, which the compiler needs as well; the other checks
-//! only look. All problems of a file are reported at once.
+//! `names` resolves every name, which the compiler also needs; the other checks only report. All
+//! problems of a file are reported at once.
 
 mod argument;
 mod awaits;

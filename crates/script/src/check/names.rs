@@ -1,7 +1,7 @@
-//! What every name means: declares, in the order in which scopes see each other.
+//! Resolves names and declares variables, scope by scope.
 //!
-//! Functions are looked at after the code around them, so that a name which the code around
-//! declares by assignment, even further down, is known inside.
+//! The body of a function is checked after the enclosing code, so that it sees names which that
+//! code declares by assignment, even further down.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::span::Span;
 /// The names of the input in a bare script.
 pub(crate) const INPUT_NAMES: [&str; 2] = ["inputs", "Inputs"];
 
-/// Above so many declarations no name is compared with all others.
+/// With more declarations, names are not compared for similarity.
 const MAX_COMPARED_NAMES: usize = 1_000;
 
-/// Checks a file and finds out what its names mean.
+/// Checks a file and resolves its names.
 pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
     check_form(file, problems);
     let mut names = Names {
@@ -46,7 +46,7 @@ pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
     analysis
 }
 
-/// A file with workflows holds nothing else that runs.
+/// A file with workflows may contain no other statements that run.
 fn check_form(file: &File, problems: &mut Problems) {
     if file.workflows.is_empty() {
         return;
@@ -85,17 +85,17 @@ pub(super) struct Names<'p, 'a> {
     pub(super) functions: Vec<FunctionNode>,
     queue: VecDeque<(&'a Function, ScopeId, FunctionId)>,
     pub(super) scope: ScopeId,
-    /// Reads that found nothing yet; an assignment further down may still declare the name.
+    /// Reads of unknown names; an assignment further down may still declare them.
     pub(super) late: Vec<(Ident, ScopeId)>,
-    /// Names whose declarations could not be read.
+    /// Names whose declarations could not be parsed.
     pub(super) lost: &'a BTreeSet<Arc<str>>,
 }
 
-/// A function, its position, and the function around it.
+/// A function, its position, and the enclosing function.
 pub(super) struct FunctionNode {
     pub(super) at: u32,
     pub(super) parent: Option<FunctionId>,
-    /// The scope of its parameters and of what it declares by assignment.
+    /// The scope of its parameters and of names that it declares by assignment.
     pub(super) scope: ScopeId,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Names<'_, 'a> {
         self.join_inputs();
     }
 
-    /// Both names live in one position, so both outlive their block when one does.
+    /// Both names share one slot, so both are captured if one is.
     fn join_inputs(&mut self) {
         let is_input = |decl: &&mut Decl| decl.span.start == u32::MAX;
         let captured = self.analysis.decls.iter_mut().filter(is_input).any(|it| it.captured);
@@ -175,7 +175,7 @@ impl<'a> Names<'_, 'a> {
         }
     }
 
-    /// Declares what the statements of a block declare, before any of them is looked at.
+    /// Declares the names of a block before its statements are checked.
     fn hoist(&mut self, statements: &'a [Stmt]) {
         for statement in statements {
             match &statement.kind {
@@ -200,7 +200,7 @@ impl<'a> Names<'_, 'a> {
         }
     }
 
-    /// A constant that is a function keeps its parameters for good.
+    /// A constant that is a function: its parameter count never changes.
     fn record_arity(&mut self, pattern: &Pattern, init: Option<&'a Expr>, constant: bool) {
         if let (true, PatternKind::Name(name), Some(ExprKind::Function(function))) =
             (constant, &pattern.kind, init.map(|init| &init.kind))
@@ -241,7 +241,7 @@ impl<'a> Names<'_, 'a> {
         self.analysis.uses.insert(span.start, NameUse::Decl(id));
     }
 
-    /// Runs with a scope of its own.
+    /// Runs in a new scope.
     fn inside(&mut self, run: impl FnOnce(&mut Self)) {
         let outside = self.scope;
         let function = self.scopes.get(outside).map_or(0, |scope| scope.function);
@@ -251,7 +251,7 @@ impl<'a> Names<'_, 'a> {
         self.scope = outside;
     }
 
-    /// Computed keys and defaults of a pattern that declares.
+    /// Computed keys and defaults of a declaring pattern.
     fn pattern_values(&mut self, pattern: &'a Pattern) {
         crate::ast::walk_pattern(&mut Declared(self), pattern);
     }
@@ -347,7 +347,7 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
         walk_expr(self, expr);
     }
 
-    /// A pattern that is met here assigns; those that declare do not come here.
+    /// A pattern visited here assigns; declaring patterns are visited elsewhere.
     fn pattern(&mut self, pattern: &'a Pattern) {
         if let PatternKind::Name(name) = &pattern.kind {
             self.assign(name);
@@ -356,7 +356,7 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
     }
 }
 
-/// Walks over a declaring pattern: its names are declared already.
+/// Visits a declaring pattern, whose names are already declared.
 struct Declared<'n, 'p, 'a>(&'n mut Names<'p, 'a>);
 
 impl<'a> Visitor<'a> for Declared<'_, '_, 'a> {
@@ -374,7 +374,8 @@ fn check_unused(analysis: &Analysis, problems: &mut Problems) {
             let help = "remove it, or begin its name with `_`";
             problems.add_with_help(Code::Unused, decl.span, message, help);
         }
-        // Guessing compares names with names; a file with thousands of them needs no guesses.
+        // Similarity compares every pair of names, which takes too long in a file with thousands of
+        // them.
         let few = analysis.decls.len() <= MAX_COMPARED_NAMES;
         if decl.kind == DeclKind::Implicit && few {
             let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));

@@ -1,5 +1,5 @@
-//! Methods of values whose kind is known before the script runs: literals, what the library gives,
-//! and constants that hold one of them.
+//! Checks methods of values whose kind is known before the script runs: literals, results of the
+//! library, and constants with such a value.
 
 use super::call::{Calls, wrong_count};
 use super::similar::closest;
@@ -9,7 +9,7 @@ use crate::problem::Code;
 use crate::span::Span;
 
 impl Calls<'_> {
-    /// Checks a call of a method when it is known what its object is.
+    /// Checks a method call if the kind of its object is known.
     pub(super) fn check_method(&mut self, callee: &Expr, args: &[Arg], span: Span) {
         let ExprKind::Member { object, name, .. } = &callee.kind else { return };
         let Some(kind) = self.kind_of(object).filter(|kind| *kind != Kind::Record) else { return };
@@ -31,7 +31,7 @@ impl Calls<'_> {
         let message = format!("{} has no method `{}`", kind.name(), name.name);
         let meant = closest(&name.name, Method::names_of(kind));
         let help = match meant {
-            // A method of JavaScript is no slip.
+            // An existing JavaScript method is not a misspelling.
             Some(meant) if !is_inherited(kind, &name.name) => format!("did you mean `{meant}`?"),
             _ => {
                 let all: Vec<&str> = Method::names_of(kind).collect();
@@ -41,7 +41,7 @@ impl Calls<'_> {
         self.problems.add_with_help(Code::UnknownMethod, name.span, message, help);
     }
 
-    /// Remembers what constants are.
+    /// Records the kinds of constants.
     pub(super) fn record_constants(&mut self, stmt: &Stmt) {
         let StmtKind::Declare { constant: true, declarators } = &stmt.kind else { return };
         for declarator in declarators {
@@ -56,7 +56,7 @@ impl Calls<'_> {
         }
     }
 
-    /// What an expression is, if that is certain.
+    /// The kind of an expression, if it is certain.
     fn kind_of(&self, expr: &Expr) -> Option<Kind> {
         match &expr.kind {
             ExprKind::Text(_) | ExprKind::Template { .. } => Some(Kind::Text),
@@ -91,7 +91,7 @@ impl Calls<'_> {
     }
 }
 
-/// What a library function gives, whatever its arguments are.
+/// The kind of a library function's result, whatever its arguments are.
 const fn kind_of_function(function: Builtin) -> Option<Kind> {
     match function {
         Builtin::ToText
@@ -111,7 +111,7 @@ const fn kind_of_function(function: Builtin) -> Option<Kind> {
     }
 }
 
-/// What a method gives.
+/// The kind of a method's result.
 const fn kind_of_method(kind: Kind, method: Method) -> Option<Kind> {
     match method {
         Method::Includes
@@ -134,7 +134,7 @@ const fn kind_of_method(kind: Kind, method: Method) -> Option<Kind> {
         | Method::Fill
         | Method::Splice
         | Method::Split => Some(Kind::List),
-        // Lists give lists, and strings give strings.
+        // The result has the kind of the object: a list or a string.
         Method::Slice | Method::Concat => Some(kind),
         Method::Join
         | Method::ToString

@@ -1,4 +1,4 @@
-//! Uses of names: finding their declarations, and what follows from a use.
+//! Resolves uses of names to declarations, and records captures.
 
 use super::names::{INPUT_NAMES, Names};
 use super::scope::{DeclId, DeclKind, FunctionId, NameUse, ScopeId};
@@ -25,7 +25,7 @@ const HELP_FOR_FOREIGN_NAMES: &[(&str, &str)] = &[
 ];
 
 impl Names<'_, '_> {
-    /// Names that an expression uses itself; its parts come later.
+    /// Resolves the names that an expression itself uses; its operands are visited later.
     pub(super) fn resolve_names_of(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Name(name) => {
@@ -37,13 +37,13 @@ impl Names<'_, '_> {
                     if let Prop::Short { name, default } = prop {
                         self.resolve_read(name);
                         if default.is_some() {
-                            let message = "a default is legal only where values are taken apart";
+                            let message = "a default is valid only in a destructuring pattern";
                             self.problems.add(Code::Syntax, name.span, message);
                         }
                     }
                 }
             }
-            // What is changed by its old value must exist.
+            // A variable that is changed based on its old value must exist.
             ExprKind::Assign { target, op, .. } if *op != AssignOp::Plain => {
                 self.check_assigned_names(target);
             }
@@ -80,11 +80,11 @@ impl Names<'_, '_> {
         }
     }
 
-    /// A plain assignment: to what is there, or else a declaration.
+    /// A plain assignment: to an existing variable, or else a declaration.
     pub(super) fn assign(&mut self, name: &Ident) {
         let late = |(it, _): &(Ident, ScopeId)| it.span == name.span;
         if self.late.iter().any(late) {
-            // A compound assignment to an unknown name never declares.
+            // A compound assignment never declares an unknown name.
             return;
         }
         let Some(id) = self.find(name, self.scope) else {
@@ -129,7 +129,7 @@ impl Names<'_, '_> {
         None
     }
 
-    /// Notes that a name refers to a declaration, and that functions in between capture it.
+    /// Records that a name refers to a declaration, and that the functions in between capture it.
     fn record_use(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
         self.analysis.uses.insert(name.span.start, NameUse::Decl(id));
         let user = self.scopes.get(scope).map_or(0, |scope| scope.function);
@@ -150,7 +150,7 @@ impl Names<'_, '_> {
         let mut at = Some(user);
         while let Some(function) = at.filter(|function| *function != owner) {
             let Some(node) = self.functions.get(function) else { return };
-            // What is captured here is captured by everything in between already.
+            // If this function has captured it, so have all functions in between.
             if !self.analysis.captures.entry(node.at).or_default().insert(id) {
                 return;
             }
@@ -158,8 +158,8 @@ impl Names<'_, '_> {
         }
     }
 
-    /// Tries again what was not found: by now all assignments of this function are known, and
-    /// those of the functions around it were before.
+    /// Resolves the remaining names: now all assignments of this function are known; those of the
+    /// enclosing functions were already.
     pub(super) fn resolve_late_names(&mut self) {
         for (name, scope) in std::mem::take(&mut self.late) {
             match self.find(&name, scope) {

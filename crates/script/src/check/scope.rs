@@ -1,4 +1,4 @@
-//! Scopes, declarations, and what every use of a name refers to.
+//! Scopes, declarations, and the meaning of every name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::span::Span;
 /// A declaration, numbered within its file.
 pub(crate) type DeclId = usize;
 pub(super) type ScopeId = usize;
-/// A function, numbered within its file in the order in which they were looked at.
+/// A function, numbered within its file in the order of the check.
 pub(super) type FunctionId = usize;
 
-/// How a name came into being.
+/// How a name was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeclKind {
     Let,
@@ -33,16 +33,16 @@ pub(crate) struct Decl {
     pub(crate) kind: DeclKind,
     pub(crate) span: Span,
     pub(super) function: FunctionId,
-    /// From where on it has its value.
+    /// The position from which it has its value.
     pub(super) ready_at: u32,
     /// Whether an inner function uses it, so that it must outlive its block.
     pub(crate) captured: bool,
     pub(super) read: bool,
-    /// How many arguments it takes, if it is known to be a function for good.
+    /// The number of its arguments, if it is a function that is never replaced.
     pub(super) arity: Option<(usize, Option<usize>)>,
 }
 
-/// What a name means where it stands.
+/// The meaning of a name at one position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum NameUse {
     Decl(DeclId),
@@ -56,25 +56,25 @@ pub(super) struct Scope {
     pub(super) names: BTreeMap<Arc<str>, DeclId>,
 }
 
-/// What is known of a file.
+/// The results of the analysis of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) decls: Vec<Decl>,
-    /// By the position of the name: declarations, reads and assignments alike.
+    /// By position of the name: declarations, reads and assignments.
     pub(crate) uses: BTreeMap<u32, NameUse>,
-    /// By the position of the function: what it uses of its surroundings.
+    /// By position of the function: the outer variables it uses.
     pub(crate) captures: BTreeMap<u32, BTreeSet<DeclId>>,
-    /// By the position of the function: what it declares by assignment. The file itself has the
+    /// By position of the function: variables it declares by assignment. The file itself has the
     /// position `u32::MAX`.
     pub(crate) implicit: BTreeMap<u32, Vec<DeclId>>,
-    /// Names that are read and declared nowhere.
+    /// Names that are read and never declared.
     pub(crate) undefined: BTreeSet<String>,
-    /// Timers whose time is written in the script.
+    /// Timers with a literal time.
     pub(crate) timers: Vec<LiteralTimer>,
 }
 
 impl Analysis {
-    /// What the name at a position means.
+    /// The meaning of the name at a position.
     pub(crate) fn at(&self, span: Span) -> Option<NameUse> {
         self.uses.get(&span.start).copied()
     }

@@ -1,4 +1,4 @@
-//! Suggestions for misspelt names, and names that look like slips.
+//! Suggestions for misspelt names, and detection of probable misspellings.
 
 /// The known name that is closest to a misspelt one, if any is close.
 pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -8,15 +8,16 @@ pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         _ => 3,
     };
     let distances = known.filter(|it| *it != name).map(|it| (distance(name, it), it));
-    // Of equally close ones the first in the alphabet, so that the answer is always the same.
+    // Of equally similar names the first in alphabetical order, so that the result is
+    // deterministic.
     distances
         .filter(|(distance, it)| *distance <= allowed && *distance < it.len())
         .min()
         .map(|(_, it)| it)
 }
 
-/// Whether two names are so alike that one may be a slip of the other. Numbered names and
-/// plurals are not.
+/// Whether two names are so similar that one may be a misspelling of the other. Numbered names and
+/// plurals do not count.
 pub(super) fn resembles(one: &str, other: &str) -> bool {
     let plural =
         |a: &str, b: &str| a.strip_suffix('s') == Some(b) || a.strip_suffix("es") == Some(b);
@@ -33,11 +34,11 @@ pub(super) fn resembles(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || distance(one, other) <= allowed
 }
 
-/// Letters to compare: more would take long and say little.
+/// The number of letters compared; more would take long and add little.
 const MAX_COMPARED_LETTERS: usize = 64;
 
-/// How many letters must be inserted, removed, replaced or swapped with their neighbour. A
-/// different case costs nothing but is not the same.
+/// The number of letters to insert, remove, replace or swap with a neighbour. A different case
+/// counts as no change.
 fn distance(from: &str, to: &str) -> usize {
     let letters =
         |text: &str| text.to_lowercase().chars().take(MAX_COMPARED_LETTERS).collect::<String>();

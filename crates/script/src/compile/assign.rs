@@ -1,4 +1,4 @@
-//! Assignments and counting.
+//! Assignments, `++` and `--`.
 
 use super::builder::FunctionBuilder;
 use super::expression::{binary, short_circuit_op};
@@ -7,7 +7,7 @@ use crate::ast::{AssignOp, BinaryOp, Expr, ExprKind, LogicalOp, Pattern, Pattern
 use crate::span::Span;
 
 impl FunctionBuilder<'_, '_> {
-    /// An assignment; leaves its value on the stack only if it is `wanted`.
+    /// An assignment; leaves its value on the stack only if `wanted`.
     pub(super) fn assign(&mut self, target: &Pattern, op: AssignOp, value: &Expr, wanted: bool) {
         match &target.kind {
             PatternKind::Name(name) => match op {
@@ -36,7 +36,8 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// `name += value` of a plain local variable, when the value cannot change the variable.
+    /// `name += value` for a local variable that is not shared, if evaluating the value cannot
+    /// change the variable.
     fn add_to(&mut self, name: Span, value: &Expr) -> bool {
         let is_simple = matches!(
             value.kind,
@@ -82,7 +83,7 @@ impl FunctionBuilder<'_, '_> {
     }
 
     fn assign_member(&mut self, offset: &Expr, op: AssignOp, value: &Expr, wanted: bool) {
-        // The object, and the index if there is one, are found before the value is.
+        // The object and the index are evaluated before the value.
         let (get, set, again, parts) = match &offset.kind {
             ExprKind::Member { object, name, .. } => {
                 self.expr(object);
@@ -118,7 +119,7 @@ impl FunctionBuilder<'_, '_> {
                 let height = self.stack_height();
                 let end = self.jump(Op::Jump(0));
                 self.patch_here(over);
-                // The old value stays; the object below it goes.
+                // Keeps the old value and removes the object below it.
                 for _ in 0..parts {
                     self.emit(Op::Swap);
                     self.emit(Op::Pop);
@@ -139,7 +140,7 @@ impl FunctionBuilder<'_, '_> {
             PatternKind::Name(name) => {
                 self.load_name(name.span);
                 self.at(at);
-                // A text is counted as a number, not joined with one.
+                // A text is converted to a number first, not concatenated.
                 self.emit(Op::Plus);
                 if prefix {
                     self.emit(Op::AddInt(by));
@@ -169,7 +170,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Counts a plain local variable in one operation, if it is one.
+    /// Increments a local variable that is not shared in one operation.
     pub(super) fn increment(&mut self, target: &Pattern, by: i8) -> bool {
         let PatternKind::Name(name) = &target.kind else { return false };
         let id = self.shared.analysis.decl(name.span);

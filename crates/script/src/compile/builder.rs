@@ -1,4 +1,4 @@
-//! The code of one function while it is written.
+//! The code of one function under construction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::check::{Analysis, DeclId};
 use crate::library::Method;
 use crate::vm::{Text, Value};
 
-/// The program while it is built: what all functions of a file share.
+/// The program under construction: what all functions of a file share.
 pub(super) struct ProgramBuilder<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) constants: Vec<Value>,
     texts: BTreeMap<Arc<str>, u32>,
     pub(super) methods: Vec<Option<Method>>,
-    /// By identity, and so in the order of the program.
+    /// By id, which is also their order in the program.
     pub(super) functions: BTreeMap<u32, Option<Code>>,
     numbers: BTreeMap<u32, u32>,
 }
@@ -28,17 +28,17 @@ impl<'a> ProgramBuilder<'a> {
         Self { analysis, constants, texts, methods, functions, numbers: BTreeMap::new() }
     }
 
-    /// The number of a function in the program. All identities are known from the beginning.
+    /// The index of a function in the program. All ids are known before code is generated.
     pub(super) fn index(&self, id: u32) -> u32 {
         self.numbers.get(&id).copied().unwrap_or(u32::MAX)
     }
 
-    /// Another identity, before anything is compiled.
+    /// Registers an id, before anything is compiled.
     pub(super) fn add_function(&mut self, id: u32) {
         self.functions.insert(id, None);
     }
 
-    /// All identities are known: they get their numbers.
+    /// Assigns indices, when all ids are known.
     pub(super) fn number_functions(&mut self) {
         self.numbers = self.functions.keys().zip(0u32..).map(|(id, at)| (*id, at)).collect();
     }
@@ -62,40 +62,41 @@ impl<'a> ProgramBuilder<'a> {
     }
 }
 
-/// The identity of the function at a position. Zero is a bare script.
+/// The id of the function at a position. Zero is a bare script.
 pub(super) const fn function_id(at: u32) -> u32 {
     at.wrapping_mul(2).wrapping_add(2)
 }
 
-/// The identity of what runs before the workflow at a position.
+/// The id of the code that runs before the workflow at a position.
 pub(super) const fn entry_id(at: u32) -> u32 {
     function_id(at) + 1
 }
 
 pub(super) const BARE_SCRIPT_ID: u32 = 0;
 
-/// The key of the variable declared at a position; hidden ones at the same position have a number.
+/// The key of the variable declared at a position; hidden variables at the same position are
+/// numbered.
 pub(super) const fn slot_key(at: u32, hidden: u32) -> u32 {
     at.wrapping_mul(8).wrapping_add(hidden)
 }
 
-/// The key of the input of a bare script, which is declared nowhere.
+/// The key of the input of a bare script, which has no declaration.
 pub(super) const INPUT_KEY: u32 = 7;
 
 pub(super) fn as_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A jump whose position is not known yet.
+/// A jump whose target is not known yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JumpPatch(usize);
 
 pub(super) struct FunctionBuilder<'s, 'a> {
     pub(super) shared: &'s mut ProgramBuilder<'a>,
     pub(super) code: Code,
-    /// Where local variables are.
+    /// The slots of local variables.
     pub(super) locals: BTreeMap<DeclId, u32>,
-    /// Shared variables of surrounding functions, in order.
+    /// Shared variables of enclosing functions, in order.
     captured_cells: BTreeMap<DeclId, u32>,
     depth: i64,
     pub(super) chain: u32,
@@ -147,7 +148,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.code.ops.push(op);
     }
 
-    /// From here on operations belong to this position of the source.
+    /// The following operations belong to this source position.
     pub(super) fn at(&mut self, offset: u32) {
         let pc = as_u32(self.code.ops.len());
         match self.code.source_offsets.last_mut() {
@@ -157,12 +158,12 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         }
     }
 
-    /// An operation at which the function may stand still, identified by a position of the source.
+    /// An operation at which the function may be suspended, identified by a source position.
     pub(super) fn emit_suspension_point(&mut self, offset: u32, op: Op) {
         self.emit_suspension_point_at(offset, offset, op);
     }
 
-    /// The same where people look for it at another position than the one that identifies it.
+    /// The same, with another position for messages than the one that identifies it.
     pub(super) fn emit_suspension_point_at(&mut self, shown: u32, offset: u32, op: Op) {
         self.at(shown);
         let pc = as_u32(self.code.ops.len());
@@ -173,18 +174,18 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.code.points.push(SuspensionPoint { at: offset, pc, depth, after, chain });
     }
 
-    /// A jump to be filled in later.
+    /// A jump whose target is filled in later.
     pub(super) fn jump(&mut self, op: Op) -> JumpPatch {
         self.emit(op);
         JumpPatch(self.code.ops.len() - 1)
     }
 
-    /// The jump leads here.
+    /// Sets the target of the jump to the current position.
     pub(super) fn patch_here(&mut self, patch: JumpPatch) {
         self.patch_to(patch, self.next_pc());
     }
 
-    /// The jump leads to a position that is known.
+    /// Sets the target of the jump to a known position.
     pub(super) fn patch_to(&mut self, patch: JumpPatch, target: u32) {
         if let Some(op) = self.code.ops.get_mut(patch.0) {
             *op = op.to(target);
@@ -201,7 +202,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         as_u32(self.code.ops.len())
     }
 
-    /// The height of the operand stack is known better than by adding up: after a jump.
+    /// The current height of the operand stack.
     pub(super) fn stack_height(&self) -> i64 {
         self.depth
     }
@@ -210,7 +211,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.depth = height;
     }
 
-    /// A new local variable. It is in scope only once it is on the chain.
+    /// A new local variable. It is in scope once it is added to the chain.
     pub(super) fn new_slot(&mut self, key: u32, cell: bool) -> u32 {
         self.code.slots.push(LocalSlot { key, cell });
         as_u32(self.code.slots.len() - 1)
@@ -232,7 +233,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.shared.analysis.decls.get(id).is_some_and(|decl| decl.captured)
     }
 
-    /// The slot of a declaration of this function, made when it is first met.
+    /// The slot of a declaration of this function, created on first use.
     pub(super) fn slot_of(&mut self, id: DeclId) -> u32 {
         if let Some(slot) = self.locals.get(&id) {
             return *slot;
@@ -251,7 +252,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
             Some(slot) => self.emit(Op::Load(slot)),
             None => match self.captured_cell_of(id) {
                 Some(up) => self.emit(Op::LoadUp(up)),
-                // Used above its declaration, where it has no value yet.
+                // Used before its declaration, where it has no value yet.
                 None => self.emit(Op::Undefined),
             },
         }
@@ -273,7 +274,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.captured_cells.get(&id).copied()
     }
 
-    /// Where a function made here finds what it shares.
+    /// Where a function created here finds the variables it shares.
     pub(super) fn captures_of(&self, ids: &[DeclId]) -> Vec<Capture> {
         let capture = |id: &DeclId| {
             let decl = self.shared.analysis.decls.get(*id);

@@ -55,7 +55,8 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Arguments one by one, or as one list when some are spread; says which.
+    /// Compiles arguments one by one, or as one list if some are spread; returns whether they are
+    /// spread.
     fn args(&mut self, args: &[Arg]) -> bool {
         let spread = args.iter().any(|arg| arg.spread);
         if spread {

@@ -9,7 +9,7 @@ use crate::library::{Global, Member, member};
 use crate::vm::Value;
 
 impl FunctionBuilder<'_, '_> {
-    /// A dispatch and little else.
+    /// Dispatch only.
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Null => self.emit(Op::Null),
@@ -69,7 +69,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// For its effect only: leaves nothing.
+    /// Evaluates only for the side effect: leaves nothing on the stack.
     pub(super) fn expr_for_effect(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Assign { target, op, value } => self.assign(target, *op, value, false),
@@ -209,7 +209,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// A property or an index; `exits` collects the ways out of an optional chain.
+    /// A property or an index; `exits` collects the jumps that leave an optional chain.
     pub(super) fn access(&mut self, expr: &Expr, exits: &mut Vec<JumpPatch>) {
         match &expr.kind {
             ExprKind::Member { object, name, optional } => {
@@ -237,7 +237,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// The object of a link: part of the same chain when it is a link itself.
+    /// The object of a link, which may itself be a link of the same chain.
     pub(super) fn link(&mut self, object: &Expr, exits: &mut Vec<JumpPatch>) {
         match &object.kind {
             ExprKind::Member { .. } | ExprKind::Index { .. } => self.access(object, exits),
@@ -252,7 +252,7 @@ impl FunctionBuilder<'_, '_> {
         self.patch_all_here(exits);
     }
 
-    /// What a member of the library means, when the object is a name of the library.
+    /// The library member, if the object is a library name.
     pub(super) fn library_member(&self, object: &Expr, name: &str) -> Option<Member> {
         let ExprKind::Name(namespace) = &object.kind else { return None };
         match self.shared.analysis.at(object.span)? {
@@ -273,7 +273,7 @@ impl FunctionBuilder<'_, '_> {
         self.emit(Op::Const(id));
     }
 
-    /// `name < as_u32` of a plain local variable, as one operation.
+    /// `name < constant` for a local variable that is not shared, as one operation.
     fn counts_up(&self, test: &Expr) -> Option<Op> {
         let ExprKind::Binary { op: BinaryOp::Lt, left, right } = &test.kind else { return None };
         let ExprKind::Number(Number::Int(limit)) = right.kind else { return None };
@@ -288,7 +288,7 @@ impl FunctionBuilder<'_, '_> {
         self.locals.get(&id).copied().filter(|_| !self.is_captured(id))
     }
 
-    /// Jumps when a test fails.
+    /// Jumps if a condition is false.
     pub(super) fn jump_unless(&mut self, test: &Expr) -> JumpPatch {
         if let ExprKind::Binary { op, left, right } = &test.kind
             && let Some(jump) = jump_if_not_op(*op)
@@ -302,7 +302,7 @@ impl FunctionBuilder<'_, '_> {
         self.jump(Op::JumpIfFalse(0))
     }
 
-    /// Jumps back to a known position when a test holds.
+    /// Jumps back to a known position if a condition is true.
     pub(super) fn jump_back_if(&mut self, test: &Expr, target: u32) {
         if let Some(op) = self.counts_up(test) {
             self.at(test.span.start);
@@ -321,7 +321,7 @@ impl FunctionBuilder<'_, '_> {
     }
 }
 
-/// Operations with a small number on their right side.
+/// Operations with a small number as right operand.
 fn with_small(op: BinaryOp, right: &Expr) -> Option<Op> {
     let ExprKind::Number(Number::Int(value)) = right.kind else { return None };
     match op {
@@ -347,8 +347,8 @@ fn compare(op: Option<BinaryOp>) -> Option<Op> {
     })
 }
 
-/// A jump when a comparison fails. With NaN neither `<` nor `>=` holds, so that the order of two
-/// values has jumps of its own.
+/// A jump if a comparison is false. With NaN both `<` and `>=` are false, so ordered comparisons
+/// need their own jumps.
 fn jump_if_not_op(op: BinaryOp) -> Option<Op> {
     Some(match op {
         BinaryOp::Lt => Op::JumpUnlessLt(0),

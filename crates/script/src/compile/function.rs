@@ -13,7 +13,7 @@ use crate::ast::{Block, Body, File, Function, PatternKind, Stmt, StmtKind};
 use crate::check::{Analysis, DeclId, DeclKind};
 use crate::span::SourceMap;
 
-/// Compiles a file that was checked.
+/// Compiles a checked file.
 pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &str) -> Program {
     let mut shared = ProgramBuilder::new(&analysis);
     let has_prelude = !file.statements.is_empty();
@@ -48,7 +48,7 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
     Program { map, file, functions, constants, methods, workflows, fingerprint, timers }
 }
 
-/// FNV-1a over the source: notices a state that belongs to another text.
+/// FNV-1a over the source: detects a saved state of another text.
 fn fingerprint(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
@@ -95,7 +95,7 @@ fn compile_workflow(shared: &mut ProgramBuilder<'_>, workflow: &WorkflowNode) {
     shared.functions.insert(id, Some(code));
 }
 
-/// Functions and constants of the file, then the workflow.
+/// Initializes the functions and constants of the file, then runs the workflow.
 fn compile_entry(shared: &mut ProgramBuilder<'_>, statements: &[Stmt], workflow: &WorkflowNode) {
     let at = workflow.function.span.start;
     let id = entry_id(at);
@@ -132,7 +132,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Brings a declaration into scope without a value.
+    /// Declares a variable without a value.
     pub(super) fn declare_without_value(&mut self, id: DeclId) {
         let slot = self.slot_of(id);
         self.bring_into_scope(slot);
@@ -141,7 +141,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Makes a function and leaves it on the stack.
+    /// Creates a function and leaves it on the stack.
     pub(super) fn closure(&mut self, function: &Function) {
         let id = function_id(function.span.start);
         let captured_cells = captures(self.shared, function);
@@ -209,18 +209,18 @@ impl FunctionBuilder<'_, '_> {
             }
             Body::Expr(expr) => self.expr(expr),
         }
-        // The closing brace, behind which nothing stands.
+        // The position of the closing brace, where no other operation is.
         self.leave_function(function.span.end.saturating_sub(1));
     }
 
-    /// A block with a scope of its own.
+    /// A block with its own scope.
     pub(super) fn block(&mut self, block: &Block) {
         let chain = self.chain;
         self.statements(&block.statements);
         self.chain = chain;
     }
 
-    /// Statements of one scope: what they share with functions exists first, then the functions.
+    /// The statements of one scope: first the shared variables, then the functions, then the rest.
     pub(super) fn statements(&mut self, statements: &[Stmt]) {
         self.hoist(statements);
         for statement in statements {
@@ -262,7 +262,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Notes which variables people see: those of the outermost block, without functions.
+    /// Records the variables that operators see: those of the outermost block, without functions.
     fn mark_visible_variables(&mut self, statements: &[Stmt], at: u32) {
         for statement in statements {
             if let StmtKind::Declare { declarators, .. } = &statement.kind {

@@ -1,4 +1,4 @@
-//! Loops. The test stands at the end, so that a round costs one jump.
+//! Loops. The condition is tested at the end, so that each iteration needs one jump.
 
 use super::builder::FunctionBuilder;
 use super::op::Op;
@@ -8,7 +8,7 @@ use crate::check::DeclId;
 
 impl FunctionBuilder<'_, '_> {
     pub(super) fn labeled(&mut self, label: &Ident, body: &Stmt) {
-        // A label of a loop belongs to the loop, so that `continue` finds it.
+        // The label of a loop belongs to the loop, so that `continue` can name it.
         let is_loop = matches!(
             body.kind,
             StmtKind::While { .. }
@@ -65,7 +65,7 @@ impl FunctionBuilder<'_, '_> {
         self.contexts.push(JumpScope::enclosing_loop());
         self.scoped_statement(body);
         self.patch_continues();
-        // Functions made in this round keep its variables; the next round has its own.
+        // Functions created in this iteration keep its variables; the next iteration gets new ones.
         for id in shared {
             let slot = self.slot_of(id);
             self.emit(Op::RenewCell(slot));

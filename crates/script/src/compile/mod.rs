@@ -1,9 +1,8 @@
-//! From the syntax tree to code for the machine.
+//! Compiles the syntax tree to code for the machine.
 //!
-//! Code is an artefact of this release. What is saved of a running script names positions of the
-//! source instead: functions, suspension points and variables by byte offset, and unfinished
-//! operands in the order in which the language evaluates them. Another release may compile
-//! differently and still read it.
+//! Code is specific to this release. The saved state of a running script refers to the source
+//! instead: functions, suspension points and variables by byte offset, and unfinished operands in
+//! the order of evaluation. Another release may compile differently and still load it.
 
 mod assign;
 mod builder;

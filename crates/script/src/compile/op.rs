@@ -2,7 +2,7 @@
 
 use crate::library::Builtin;
 
-/// One operation. Jumps name positions in the same function; `slot` is a local variable.
+/// One operation. Jump targets are positions in the same function; `slot` is a local variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Op {
     Undefined,
@@ -13,14 +13,14 @@ pub(crate) enum Op {
 
     Load(u32),
     Store(u32),
-    /// The variable becomes a new shared cell, empty or with its present value.
+    /// The variable becomes a new shared cell, empty or with its current value.
     NewCell(u32),
     BoxCell(u32),
-    /// A new cell with the value of the old one: the next round of a loop.
+    /// A new cell with the value of the old one, for the next iteration of a loop.
     RenewCell(u32),
     LoadCell(u32),
     StoreCell(u32),
-    /// Variables of surrounding functions.
+    /// Variables of enclosing functions.
     LoadUp(u32),
     StoreUp(u32),
     /// Adds to a local number.
@@ -35,7 +35,7 @@ pub(crate) enum Op {
     Dup,
     Dup2,
     Swap,
-    /// Brings the third value to the top.
+    /// Moves the third value to the top.
     Rotate,
 
     Add,
@@ -54,7 +54,7 @@ pub(crate) enum Op {
     Ge,
     In,
     Negate,
-    /// Makes it a number.
+    /// Converts to a number.
     Plus,
     Not,
     Typeof,
@@ -62,13 +62,13 @@ pub(crate) enum Op {
     AddInt(i8),
     /// The remainder of the number on top.
     RemInt(i32),
-    /// Joins the texts of so many values.
+    /// Concatenates the texts of this many values.
     Join(u32),
 
     Jump(u32),
     JumpIfFalse(u32),
     JumpIfTrue(u32),
-    /// Compare and jump, the end of most loops.
+    /// Compare and jump; most loops end with one.
     JumpIfLt(u32),
     JumpIfLe(u32),
     JumpIfGt(u32),
@@ -81,7 +81,7 @@ pub(crate) enum Op {
     JumpUnlessLe(u32),
     JumpUnlessGt(u32),
     JumpUnlessGe(u32),
-    /// Compare a local variable with a small number and jump: the end of counting loops.
+    /// Compares a local variable with a small number and jumps; counting loops end with it.
     JumpIfBelow {
         slot: u32,
         limit: i32,
@@ -92,14 +92,14 @@ pub(crate) enum Op {
     JumpIfTrueKeep(u32),
     JumpIfPresentKeep(u32),
     JumpIfDefinedKeep(u32),
-    /// Leaves an optional chain with `undefined` when the value is nothing.
+    /// Leaves an optional chain with `undefined` if the value is null or undefined.
     JumpIfNothing(u32),
-    /// Leaves an optional chain when the value has no such method.
+    /// Leaves an optional chain if the value has no such method.
     JumpIfNoMethod {
         name: u32,
         to: u32,
     },
-    /// Skips a default when the parameter has a value.
+    /// Skips a default if the parameter has a value.
     JumpIfGiven {
         slot: u32,
         to: u32,
@@ -109,7 +109,7 @@ pub(crate) enum Op {
     Append,
     AppendAll,
     NewRecord,
-    /// Puts a property into an object under construction.
+    /// Adds a property to an object under construction.
     Put(u32),
     PutComputed,
     PutAll,
@@ -119,7 +119,7 @@ pub(crate) enum Op {
     SetIndex,
     Delete(u32),
     DeleteIndex,
-    /// Counts a property up or down; leaves the new value, or the old one.
+    /// Increments or decrements a property; leaves the new or the old value.
     Update {
         name: u32,
         by: i8,
@@ -129,12 +129,12 @@ pub(crate) enum Op {
         by: i8,
         prefix: bool,
     },
-    /// Throws unless values can be taken from it.
+    /// Throws if the value cannot be destructured as an object.
     NeedRecord,
     NeedList,
-    /// The object without so many keys, which lie on top of it.
+    /// The object without this many keys, which are above it on the stack.
     RestOfRecord(u32),
-    /// The list from a position on.
+    /// The list from an index on.
     RestOfList(u32),
 
     Closure(u32),
@@ -160,21 +160,22 @@ pub(crate) enum Op {
 
     Await,
     Return,
-    /// The end of the workflow: its frame stays, so that its variables can be seen.
+    /// The end of the workflow: its frame stays, so that its variables can be read.
     Finish,
     Throw,
-    /// Goes on with an error that a `finally` held up.
+    /// Throws again the error that entered a `finally` block.
     Rethrow {
         value: u32,
         trace: u32,
     },
 
-    /// The head of a loop: here the machine may give way to others.
+    /// The head of a loop: the machine may yield here.
     LoopHead,
-    /// The values or keys to go over, as a list.
+    /// The values or keys to iterate, as a list.
     Values,
     Keys,
-    /// The next element of the list in a slot, counted in the slot behind it, or a jump.
+    /// The next element of the list in a slot, with the index in the following slot; jumps at the
+    /// end.
     Next {
         slot: u32,
         to: u32,
@@ -182,7 +183,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// By how much the height of the operand stack changes, when the operation does not jump.
+    /// The change of the operand stack's height if the operation does not jump.
     #[expect(clippy::too_many_lines, reason = "one arm per effect, nothing else")]
     pub(super) fn effect(self) -> i64 {
         match self {
@@ -292,7 +293,7 @@ impl Op {
         }
     }
 
-    /// The same jump with its position filled in.
+    /// The same jump with its target.
     pub(super) fn to(self, target: u32) -> Self {
         match self {
             Self::Jump(_) => Self::Jump(target),

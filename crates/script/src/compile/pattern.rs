@@ -1,4 +1,4 @@
-//! Taking values apart.
+//! Destructuring.
 
 use super::builder::{FunctionBuilder, as_u32};
 use super::op::Op;
@@ -6,12 +6,12 @@ use crate::ast::{Expr, ExprKind, Pattern, PatternItem, PatternKind, PropKey};
 use crate::span::Span;
 
 impl FunctionBuilder<'_, '_> {
-    /// Gives the value on the stack to new variables.
+    /// Assigns the value on the stack to new variables.
     pub(super) fn declare_pattern(&mut self, pattern: &Pattern) {
         self.pattern(pattern, true);
     }
 
-    /// Gives the value on the stack to existing positions.
+    /// Assigns the value on the stack to existing targets.
     pub(super) fn assign_pattern(&mut self, pattern: &Pattern) {
         self.pattern(pattern, false);
     }
@@ -72,7 +72,7 @@ impl FunctionBuilder<'_, '_> {
         self.emit(Op::Dup);
         let mut keys = 0;
         for (key, _) in entries {
-            // A computed key is looked at twice; it has no value of its own to keep.
+            // A computed key is evaluated twice, because its value is not kept.
             match key {
                 PropKey::Name(name, _) => {
                     let name = self.shared.text(name);
@@ -83,7 +83,7 @@ impl FunctionBuilder<'_, '_> {
             keys += 1;
         }
         self.emit(Op::RestOfRecord(keys));
-        // The original lies below what is left of it.
+        // The original is below the rest on the stack.
         self.pattern(rest, declares);
     }
 
@@ -96,7 +96,7 @@ impl FunctionBuilder<'_, '_> {
         self.pattern(&item.pattern, declares);
     }
 
-    /// A new variable gets its value and comes into scope.
+    /// A new variable gets its value and enters the scope.
     fn declare_name(&mut self, span: Span) {
         let Some(id) = self.shared.analysis.decl(span) else { return self.emit(Op::Pop) };
         let fresh = !self.locals.contains_key(&id) || !self.is_captured(id);
@@ -114,7 +114,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// A property or an index gets the value on the stack.
+    /// Assigns the value on the stack to a property or an index.
     fn store_member(&mut self, offset: &Expr) {
         match &offset.kind {
             ExprKind::Member { object, name, .. } => {

@@ -1,4 +1,4 @@
-//! What compilation gives: functions with their tables, constants, workflows.
+//! The result of compilation: functions with their tables, constants, workflows.
 
 use std::sync::Arc;
 
@@ -17,48 +17,48 @@ pub struct Program {
     pub(crate) file: String,
     pub(crate) functions: Vec<Code>,
     pub(crate) constants: Vec<Value>,
-    /// For constants that are names of methods: which.
+    /// For each constant: the method of that name, if there is one.
     pub(crate) methods: Vec<Option<Method>>,
     pub(crate) workflows: Vec<Workflow>,
-    /// Names the source, so that a state of another one is noticed.
+    /// Identifies the source, so that a saved state of another source is detected.
     pub(crate) fingerprint: u64,
     pub(crate) timers: Vec<LiteralTimer>,
 }
 
-/// Something that can be started.
+/// A workflow that can be started.
 #[derive(Debug, Clone)]
 pub struct Workflow {
     /// Its name; none in a bare script.
     pub name: Option<Arc<str>>,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub(crate) at: u32,
-    /// The function to begin with: the workflow itself, or what comes before it in the file.
+    /// The first function to run: the workflow itself, or the code before it in the file.
     pub(crate) entry: usize,
 }
 
 /// A compiled function.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The position of the function in the source; unique, and what a saved frame names.
+    /// The position of the function in the source; unique, and used in saved frames.
     pub(crate) id: u32,
     pub(crate) name: Arc<str>,
     pub(crate) params: u32,
     pub(crate) rest: bool,
-    /// Whether it is the workflow itself, whose variables people see.
+    /// Whether it is the workflow itself, whose variables operators see.
     pub(crate) is_workflow: bool,
     pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
-    /// From which operation on which position of the source holds, in order.
+    /// Source positions by the first operation they belong to, in order.
     pub(crate) source_offsets: Vec<(u32, u32)>,
     /// Operations at which it may be suspended, in source order.
     pub(crate) points: Vec<SuspensionPoint>,
-    /// The same in order of their operations: the position of each in `points`.
+    /// The same in order of their operations: the index of each in `points`.
     pub(crate) points_by_pc: Vec<(u32, u32)>,
     /// Slots in order of their keys.
     pub(crate) slots_by_key: Vec<(u32, u32)>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) captures: Vec<Capture>,
-    /// Variables in scope, as chains: a slot and the rest of the chain.
+    /// Variables in scope, as linked chains: a slot and the next chain entry.
     pub(crate) chains: Vec<(u32, u32)>,
     /// Variables of the outermost block, by name.
     pub(crate) visible: Vec<(Arc<str>, u32)>,
@@ -67,7 +67,7 @@ pub(crate) struct Code {
 /// A local variable.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalSlot {
-    /// Its position in the source with a number for hidden ones; what a saved variable is named by.
+    /// Its source position, with a number for hidden ones; used in saved states.
     pub(crate) key: u32,
     /// Whether it is shared with inner functions.
     pub(crate) cell: bool,
@@ -82,9 +82,9 @@ pub(crate) struct SuspensionPoint {
     /// Its position in the source; unique within the function.
     pub(crate) at: u32,
     pub(crate) pc: u32,
-    /// How many unfinished operands lie on the stack, those of the operation included.
+    /// The number of unfinished operands on the stack, including those of the operation.
     pub(crate) depth: u32,
-    /// How many are left when a call made here returns, without its result.
+    /// The number that remains when a call made here returns, without its result.
     pub(crate) after: u32,
     /// The variables in scope.
     pub(crate) chain: u32,
@@ -102,13 +102,13 @@ pub(crate) struct Handler {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandlerKind {
     Catch,
-    /// Rethrows the error after the block; the trace is kept in a slot.
+    /// Throws the error again after the block; the trace is kept in a slot.
     Finally {
         trace: u32,
     },
 }
 
-/// Where a new function finds a variable that it shares.
+/// Where a new function finds a shared variable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capture {
     /// The key of the variable, as in `LocalSlot`.
@@ -123,7 +123,7 @@ pub(crate) enum CaptureFrom {
 }
 
 impl Program {
-    /// What can be started, in source order.
+    /// The workflows, in source order.
     #[must_use]
     pub fn workflows(&self) -> &[Workflow] {
         &self.workflows
@@ -135,7 +135,7 @@ impl Program {
         self.map.position(at)
     }
 
-    /// Where a workflow is declared.
+    /// The position of a workflow's declaration.
     #[must_use]
     pub fn declared_at(&self, workflow: &Workflow) -> Position {
         self.map.position(workflow.at)
@@ -147,13 +147,13 @@ impl Program {
 }
 
 impl Code {
-    /// The point of a position in the source.
+    /// The suspension point at a source position.
     pub(crate) fn point(&self, at: u32) -> Option<&SuspensionPoint> {
         let found = self.points.binary_search_by_key(&at, |point| point.at).ok();
         found.and_then(|source_offset| self.points.get(source_offset))
     }
 
-    /// The point of an operation.
+    /// The suspension point of an operation.
     pub(crate) fn point_at(&self, pc: usize) -> Option<&SuspensionPoint> {
         let pc = u32::try_from(pc).ok()?;
         let found = self.points_by_pc.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
@@ -167,7 +167,7 @@ impl Code {
         self.slots_by_key.get(found).map(|(_, slot)| *slot as usize)
     }
 
-    /// The position in the source of an operation.
+    /// The source position of an operation.
     pub(crate) fn source_offset(&self, pc: usize) -> u32 {
         let after = self.source_offsets.partition_point(|(from, _)| *from as usize <= pc);
         let found =

@@ -1,11 +1,11 @@
-//! Statements. At their beginning and end no operand is left on the stack.
+//! Statements. Before and after each, the operand stack is empty.
 
 use super::builder::FunctionBuilder;
 use super::op::Op;
 use crate::ast::{Expr, ExprKind, Stmt, StmtKind};
 
 impl FunctionBuilder<'_, '_> {
-    /// A dispatch and nothing else.
+    /// Dispatch only.
     pub(super) fn statement(&mut self, stmt: &Stmt) {
         self.at(stmt.span.start);
         match &stmt.kind {
@@ -18,7 +18,7 @@ impl FunctionBuilder<'_, '_> {
                     self.declare_pattern(&declarator.pattern);
                 }
             }
-            // Functions were made at the beginning of their block.
+            // Functions were created at the beginning of their block.
             StmtKind::Function(_) | StmtKind::Empty => {}
             StmtKind::Expr(expr) => self.expr_for_effect(expr),
             StmtKind::Block(block) => self.block(block),
@@ -39,7 +39,7 @@ impl FunctionBuilder<'_, '_> {
                 self.expr(value);
                 self.at(stmt.span.start);
                 self.emit(Op::Throw);
-                // What follows is never reached, but its heights are counted from here.
+                // The following code is unreachable, but its stack heights are computed from here.
             }
             StmtKind::Return(value) => self.return_statement(stmt.span.start, value.as_ref()),
             StmtKind::Break(label) => self.leave(stmt.span.start, label.as_ref(), false),
@@ -77,7 +77,7 @@ impl FunctionBuilder<'_, '_> {
             Some(value) => self.expr(value),
             None => self.emit(Op::Undefined),
         }
-        // The workflow's own result may be an awaitable: it is awaited here.
+        // If the workflow returns an awaitable, it is awaited here.
         let may_be_awaitable = value.is_some_and(|value| {
             !matches!(value.kind, ExprKind::Object(_) | ExprKind::Array(_) | ExprKind::Text(_))
         });

@@ -1,8 +1,8 @@
-//! Leaving: `break`, `continue`, `return`, errors, and the `finally` blocks on their way.
+//! Exits: `break`, `continue`, `return`, errors, and the `finally` blocks they pass.
 //!
-//! A `finally` block is compiled once. Whoever passes through it first notes in hidden variables
-//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the position of the jump, and
-//! 3 with an error. Behind the block the note is read.
+//! A `finally` block is compiled once. Code that enters it first stores in hidden variables how to
+//! continue: 0 normally, 1 returning a value, 2 with a jump, identified by its position, 3 with an
+//! error. After the block this value is read.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const COMPLETED_BY_RETURN: i32 = 1;
 const COMPLETED_BY_JUMP: i32 = 2;
 const COMPLETED_BY_THROW: i32 = 3;
 
-/// Something that jumps can refer to or must pass.
+/// A construct that jumps can target or must pass.
 #[derive(Debug)]
 pub(super) struct JumpScope {
     kind: Kind,
@@ -28,18 +28,18 @@ pub(super) struct JumpScope {
 enum Kind {
     Loop,
     Switch,
-    /// A label; of a loop, if `continue` may name it.
+    /// A label, and whether it is a loop's, which `continue` may name.
     Label(Arc<str>, bool),
     Finally(FinallyBlock),
 }
 
-/// A `finally` block that those inside must pass.
+/// A `finally` block that exits must pass.
 #[derive(Debug)]
 struct FinallyBlock {
     note: u32,
     value: u32,
     returns: bool,
-    /// Jumps that pass, by their place in the source.
+    /// Jumps that pass through it, by source position.
     jumps: Vec<(u32, Option<Ident>, bool)>,
 }
 
@@ -66,7 +66,7 @@ impl JumpScope {
 }
 
 impl FunctionBuilder<'_, '_> {
-    /// Jumps to the next round of the innermost loop, and of the labels right around it.
+    /// Jumps to the next iteration of the innermost loop and of its labels.
     pub(super) fn take_continues(&mut self) -> Vec<JumpPatch> {
         let Some((innermost, around)) = self.contexts.split_last_mut() else { return Vec::new() };
         let mut patches = std::mem::take(&mut innermost.continues);
@@ -123,8 +123,8 @@ impl FunctionBuilder<'_, '_> {
         self.leave_function(at);
     }
 
-    /// The end of the function, or of the workflow. The latter may stand still once more, to
-    /// cancel what is left; it is identified by the second letter of what leaves.
+    /// The end of the function or workflow. A workflow may be suspended here once more to cancel
+    /// remaining effects; this point is identified by the second character of the exit.
     pub(super) fn leave_function(&mut self, at: u32) {
         if self.code.is_workflow {
             self.emit_suspension_point_at(at, at.wrapping_add(1), Op::Finish);
@@ -134,7 +134,7 @@ impl FunctionBuilder<'_, '_> {
         }
     }
 
-    /// Leaves the value and a note for a `finally` block, and goes there.
+    /// Stores the value and how to continue, and jumps to the `finally` block.
     fn enter_finally(&mut self, offset: usize, note: u32, value: u32, how: i32) {
         self.emit(Op::Store(value));
         self.emit(Op::Int(how));

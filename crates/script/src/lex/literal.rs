@@ -63,7 +63,7 @@ impl Scanner<'_> {
                 }
                 Some('\\') => self.escape(&mut text),
                 Some('\r') => {
-                    // A line ends the same way on every system.
+                    // A line end is always `\n`, whatever the source uses.
                     self.at += 1 + usize::from(self.byte(1) == Some(b'\n'));
                     text.push('\n');
                 }
@@ -120,7 +120,7 @@ impl Scanner<'_> {
         let Some(high @ 0xd800..=0xdbff) = self.hex(4) else {
             return self.code_point(start, 4, text);
         };
-        // Two escapes may make one character.
+        // Two escapes may form one character.
         self.at += 4;
         let low = if self.starts_with("\\u") {
             self.at += 2;

@@ -1,4 +1,4 @@
-//! From text to tokens. Never fails: what makes no sense is reported and skipped.
+//! Splits a text into tokens. Never fails: invalid characters are reported and skipped.
 
 mod literal;
 mod number;

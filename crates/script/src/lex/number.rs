@@ -1,11 +1,11 @@
-//! Numbers as they are written in scripts.
+//! Number literals.
 
 use super::scanner::{Scanner, is_name_start};
 use super::token::{Kind, Number};
 use crate::problem::Code;
 use crate::vm::is_exact;
 
-/// Up to here every integer is a double.
+/// Up to here every integer is exact as a double.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 impl Scanner<'_> {
@@ -24,7 +24,7 @@ impl Scanner<'_> {
             self.digits(|byte| byte.is_ascii_hexdigit());
         }
         let end = self.at;
-        // Letters that follow belong to the mistake, not to the next token.
+        // Letters that follow belong to the invalid literal, not to the next token.
         while let Some(c) = self.peek().filter(|c| is_name_start(*c) || c.is_ascii_digit()) {
             self.at += c.len_utf8();
         }
@@ -106,7 +106,7 @@ fn read(text: &str, radix: u32) -> Result<Number, NumberProblem> {
         }
         return match digits.parse::<i64>() {
             Ok(value) if value <= MAX_SAFE_INTEGER => Ok(Number::Int(value)),
-            // An integer that would silently become another one is a mistake, not a number.
+            // An integer that is not exact as a double is rejected instead of silently changed.
             _ if !is_exact(&digits) => Err(NumberProblem::Range),
             _ => digits.parse().map(Number::Float).map_err(|_| NumberProblem::Form),
         };

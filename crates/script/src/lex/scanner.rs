@@ -1,4 +1,4 @@
-//! The scanner: blanks, comments, names, signs, and what they decide about each other.
+//! The scanner: white space, comments, names, punctuators, and how they affect each other.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::front_matter::{FrontMatter, front_matter};
 use crate::problem::{Code, Problems};
 use crate::span::Span;
 
-/// Signs, longest first, so that the first that fits is the right one.
+/// Longest first, so that the first match is the right one.
 const PUNCTUATORS: &[&str] = &[
     ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "==", "!=",
     "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "<<", ">>",
@@ -19,7 +19,7 @@ const PUNCTUATORS: &[&str] = &[
 const WORDS_BEFORE_EXPRESSION: &[&str] =
     &["return", "typeof", "case", "do", "else", "in", "of", "throw", "await", "delete", "void"];
 
-/// Words and signs of one script. What is made of each takes about two hundred bytes.
+/// The most tokens of one script. The compiled form of each takes about two hundred bytes.
 const MAX_TOKENS: usize = 200_000;
 
 /// All tokens of a text; the last one is `End`.
@@ -61,7 +61,7 @@ impl Scanner<'_> {
                 let message = format!("the script has more than {MAX_TOKENS} words and signs");
                 let span = self.span_from(self.at);
                 self.problems.add(Code::TooComplex, span, message);
-                // What follows would only tell of the part that is missing.
+                // Further problems would only be about the missing part.
                 self.tokens = Vec::new();
                 self.at = self.text.len();
             }
@@ -107,12 +107,12 @@ impl Scanner<'_> {
         self.after_newline = false;
     }
 
-    /// A template continues when the brace that was opened inside it is closed.
+    /// Enters an expression of a template, which continues at the closing brace.
     pub(super) fn open_template(&mut self) {
         self.templates.push(self.braces);
     }
 
-    /// Skips blanks and comments and remembers whether a line ended.
+    /// Skips white space and comments; records whether a line ended.
     fn blanks(&mut self) {
         while let Some(c) = self.peek() {
             if c == '\n' || c == '\r' || c == '\u{2028}' || c == '\u{2029}' {
@@ -177,7 +177,7 @@ impl Scanner<'_> {
             self.problems.add(Code::Literal, span, message);
             return;
         };
-        // `a?.5:b` is a choice, not a chain.
+        // `a?.5:b` is a conditional, not a chain.
         if sign == "?." && self.byte(2).is_some_and(|byte| byte.is_ascii_digit()) {
             sign = "?";
         }
@@ -190,7 +190,7 @@ impl Scanner<'_> {
         self.push(start, Kind::Sign(sign));
     }
 
-    /// After a value a slash divides; anywhere else it begins a regular expression.
+    /// After a value a slash divides; elsewhere it begins a regular expression.
     fn slash_begins_regex(&self) -> bool {
         match self.tokens.last().map(|token| &token.kind) {
             None => true,

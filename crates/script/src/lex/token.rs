@@ -1,20 +1,20 @@
-//! Tokens and what they carry.
+//! Tokens and their values.
 
 use std::sync::Arc;
 
 use crate::span::Span;
 
-/// A number as written in a script.
+/// The value of a number literal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
     Float(f64),
 }
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// A name or a keyword; which of them, the parser decides.
+    /// A name or a keyword; the parser decides which.
     Word(Arc<str>),
     Number(Number),
     Text(Arc<str>),
@@ -34,6 +34,6 @@ pub(crate) enum Kind {
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
-    /// Whether a line ends between the token before and this one.
+    /// Whether a line ends between the previous token and this one.
     pub(crate) after_newline: bool,
 }

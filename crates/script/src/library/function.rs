@@ -1,4 +1,4 @@
-//! Every library function, with its name and how many arguments it takes.
+//! All library functions, with their names and numbers of arguments.
 
 /// Any number of arguments.
 const ANY_COUNT: u8 = u8::MAX;
@@ -9,7 +9,7 @@ macro_rules! functions {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum Builtin { $($($variant,)*)* }
 
-        /// Namespace, name, function, least and most arguments.
+        /// Namespace, name, function, minimum and maximum number of arguments.
         pub(super) const FUNCTIONS: &[(&str, &str, Builtin, u8, u8)] = &[
             $($(($namespace, $name, Builtin::$variant, $min, $max),)*)*
         ];
@@ -133,13 +133,13 @@ impl Builtin {
         found.map(|entry| entry.2)
     }
 
-    /// Least and most arguments; no most means any number.
+    /// Minimum and maximum number of arguments; no maximum means any number.
     pub(crate) fn arity(self) -> (usize, Option<usize>) {
         let (.., min, max) = self.entry();
         (usize::from(min), Some(usize::from(max)).filter(|_| max != ANY_COUNT))
     }
 
-    /// Whether its result can be awaited with sense.
+    /// Whether it returns an awaitable.
     pub(crate) const fn gives_awaitable(self) -> bool {
         self.is_effect() && !matches!(self, Self::LogInfo | Self::LogWarn | Self::LogError)
             || matches!(
@@ -155,7 +155,7 @@ impl Builtin {
             )
     }
 
-    /// Whether it asks the world to do something, so that it counts against the turn's effects.
+    /// Whether it has an effect outside of the script and so counts against the turn's effects.
     pub(crate) const fn is_effect(self) -> bool {
         matches!(
             self,

@@ -1,11 +1,11 @@
-//! Finding a library name.
+//! Looks up library names.
 
 use super::function::{Builtin, FUNCTIONS};
 
-/// What a free name can be.
+/// The meanings of a free name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Global {
-    /// A function that is also a namespace, such as `String` or `Number`, is a function first.
+    /// A function that is also a namespace, such as `String` or `Number`, is treated as a function.
     Function(Builtin),
     Namespace(&'static str),
     Undefined,
@@ -13,7 +13,7 @@ pub(crate) enum Global {
     Number(f64),
 }
 
-/// What a member of a namespace can be.
+/// The meanings of a namespace's member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Member {
     Function(Builtin),
@@ -38,7 +38,7 @@ const CONSTANTS: &[(&str, &str, Member)] = &[
     ("Workflow", "key", Member::InstanceKey),
 ];
 
-/// What a free name means.
+/// The meaning of a free name.
 pub(crate) fn global(name: &str) -> Option<Global> {
     match name {
         "undefined" => return Some(Global::Undefined),
@@ -54,7 +54,7 @@ pub(crate) fn global(name: &str) -> Option<Global> {
     }
 }
 
-/// What a member of a namespace means.
+/// The meaning of a namespace's member.
 pub(crate) fn member(namespace: &str, name: &str) -> Option<Member> {
     let function = FUNCTIONS.iter().find(|entry| (entry.0, entry.1) == (namespace, name));
     let constant = || CONSTANTS.iter().find(|entry| (entry.0, entry.1) == (namespace, name));
@@ -64,7 +64,7 @@ pub(crate) fn member(namespace: &str, name: &str) -> Option<Member> {
     }
 }
 
-/// All free names, to guess what was meant.
+/// All free names, for suggestions.
 pub(crate) fn global_names() -> impl Iterator<Item = &'static str> {
     let names = FUNCTIONS.iter().map(|entry| if entry.0.is_empty() { entry.1 } else { entry.0 });
     names.chain(["undefined", "NaN", "Infinity"])

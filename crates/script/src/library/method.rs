@@ -1,9 +1,9 @@
-//! The methods of lists, strings, numbers and objects, and how many arguments they take.
+//! The methods of lists, strings, numbers and objects, with their numbers of arguments.
 
 /// Any number of arguments.
 const ANY_COUNT: u8 = u8::MAX;
 
-/// What a value is, as far as its methods are concerned.
+/// The kinds of values that have methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     List,
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What it is, for messages.
+    /// The name of the kind in messages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::List => "a list",
@@ -30,7 +30,7 @@ impl Kind {
 
 macro_rules! methods {
     ($($name:literal $variant:ident;)*) => {
-        /// A method; which values have it, the machine knows.
+        /// A method; the machine knows which values have it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Method { $($variant,)* }
 
@@ -88,7 +88,7 @@ methods! {
     "hasOwnProperty" HasOwnProperty;
 }
 
-/// The methods of each kind with the least and the most arguments that mean something.
+/// The methods of each kind, with the minimum and maximum number of arguments.
 const LIST: &[(Method, u8, u8)] = &[
     (Method::Map, 1, 2),
     (Method::Filter, 1, 2),
@@ -180,12 +180,13 @@ impl Method {
         METHODS.iter().find(|(_, method)| *method == self).map_or("?", |(name, _)| name)
     }
 
-    /// All names of a kind of value, to guess what was meant.
+    /// All method names of a kind, for suggestions.
     pub(crate) fn names_of(kind: Kind) -> impl Iterator<Item = &'static str> {
         table(kind).iter().map(|(method, ..)| method.name())
     }
 
-    /// Least and most arguments for a kind of value that has the method; no most means any number.
+    /// Minimum and maximum number of arguments for a kind that has the method; no maximum means any
+    /// number.
     pub(crate) fn arity(self, kind: Kind) -> Option<(usize, Option<usize>)> {
         let (_, least, most) = table(kind).iter().find(|(method, ..)| *method == self)?;
         Some((usize::from(*least), Some(usize::from(*most)).filter(|_| *most != ANY_COUNT)))
@@ -196,7 +197,7 @@ impl Method {
         self.may_wait() || matches!(self, Self::FindIndex | Self::Sort)
     }
 
-    /// Whether the functions it calls may wait.
+    /// Whether the functions it calls may await.
     pub(crate) const fn may_wait(self) -> bool {
         matches!(
             self,

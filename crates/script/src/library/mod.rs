@@ -1,6 +1,6 @@
-//! The names that every script finds: functions, namespaces, and the methods of values.
+//! The global names of scripts: functions, namespaces, and methods of values.
 //!
-//! This is only the table; what the functions do is in `vm::builtin` and `awaitable`.
+//! This is only the table; the implementations are in `vm::builtin` and `awaitable`.
 
 mod function;
 mod lookup;

@@ -1,7 +1,7 @@
-//! What values inherit in JavaScript: the names that mean something there without being properties.
+//! The names that values inherit in JavaScript.
 //!
-//! A script that reads one of them would get a function in JavaScript. There are no such functions
-//! as values here, so the machine refuses the name instead of giving `undefined`.
+//! In JavaScript, reading one of them gives a function. Such functions are not values here, so the
+//! machine throws an error instead of returning `undefined`.
 
 use super::method::Kind;
 
@@ -115,7 +115,7 @@ const NUMBER: &[&str] = &["toExponential", "toFixed", "toPrecision"];
 const FUNCTION: &[&str] =
     &["apply", "arguments", "bind", "call", "caller", "length", "name", "prototype"];
 
-/// Whether a value of a kind has a name in JavaScript that is none of its own properties.
+/// Whether a value of a kind inherits a name in JavaScript.
 pub(crate) fn is_inherited(kind: Kind, name: &str) -> bool {
     let own = match kind {
         Kind::List => LIST,

@@ -1,4 +1,4 @@
-//! Expressions with operators, by binding power.
+//! Operators, by binding power.
 
 use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
 use super::refused;
@@ -6,7 +6,7 @@ use crate::ast::{AssignOp, BinaryOp, Expr, ExprKind, LogicalOp, Pattern, Pattern
 use crate::lex::Kind;
 use crate::problem::Code;
 
-/// A binary operator with how tightly it binds on its left and on its right.
+/// A binary operator with its binding power on the left and on the right.
 struct Infix {
     op: InfixOp,
     left: u8,
@@ -19,7 +19,7 @@ enum InfixOp {
     Logical(LogicalOp),
 }
 
-/// How tightly a prefix operator holds its operand: tighter than all binary ones.
+/// The binding power of prefix operators: higher than that of all binary ones.
 const PREFIX_BINDING_POWER: u8 = 20;
 
 impl Parser<'_> {
@@ -28,14 +28,14 @@ impl Parser<'_> {
         self.deeper(Self::assignment)
     }
 
-    /// A function gets the name of the variable that it is declared as.
+    /// An expression that becomes the value of a variable: a function gets the variable's name.
     pub(super) fn named_expression(&mut self, pattern: &Pattern) -> Parsed<Expr> {
         let mut expr = self.expression()?;
         if let (ExprKind::Function(function), PatternKind::Name(name)) =
             (&mut expr.kind, &pattern.kind)
             && function.name.is_none()
         {
-            // The name is for traces: it has no position of its own and declares nothing.
+            // The name is only for traces: it has no position and declares nothing.
             let mut name = name.clone();
             name.span.start = u32::MAX;
             function.name = Some(name);
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// `-2 ** 2` has two readings; JavaScript refuses it, and so do we.
+    /// `-2 ** 2` is ambiguous; JavaScript rejects it, and so do we.
     fn check_power(&mut self, left: &Expr, infix: &Infix) -> Parsed<()> {
         let is_power = matches!(infix.op, InfixOp::Binary(BinaryOp::Pow));
         let is_unary = matches!(left.kind, ExprKind::Unary { .. } | ExprKind::Await(_));
@@ -152,7 +152,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `a ?? b || c` has two readings as well.
+    /// `a ?? b || c` is ambiguous as well.
     fn check_mixed(&mut self, side: &Expr, infix: &Infix) {
         let InfixOp::Logical(op) = infix.op else { return };
         let ExprKind::Logical { op: inner, .. } = side.kind else { return };
@@ -185,7 +185,7 @@ impl Parser<'_> {
                 "*" => binary(BinaryOp::Mul, 9),
                 "/" => binary(BinaryOp::Div, 9),
                 "%" => binary(BinaryOp::Rem, 9),
-                // Powers group from the right.
+                // Powers are right-associative.
                 "**" => Infix { op: InfixOp::Binary(BinaryOp::Pow), left: 11, right: 11 },
                 sign if refused::is_bitwise(sign) => {
                     let help = "numbers have 64 bits here, bit operations would not mean the same";

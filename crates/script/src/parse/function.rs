@@ -5,7 +5,7 @@ use crate::ast::{Body, Expr, ExprKind, Function, Ident, Param, Pattern, PatternK
 use crate::span::Span;
 
 impl Parser<'_> {
-    /// Parameters and body of a function whose keyword and name were read.
+    /// Parameters and body of a function, after its keyword and name.
     pub(super) fn function_rest(&mut self, start: Span, name: Option<Ident>) -> Parsed<Function> {
         let (params, rest) = self.params()?;
         let body = self.function_body()?;

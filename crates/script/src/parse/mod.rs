@@ -1,4 +1,4 @@
-//! From tokens to a syntax tree: recursive descent, binding powers for operators, and recovery at
+//! Parses tokens to a syntax tree: recursive descent, binding powers for operators, and recovery at
 //! the next statement, so that all problems are found at once.
 
 mod expression;

@@ -1,4 +1,4 @@
-//! The parser's hands: looking at tokens, taking them, reporting and recovering.
+//! The state of the parser: reading tokens, reporting and recovering.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::lex::{Kind, Token, tokenize};
 use crate::problem::{Code, Problems};
 use crate::span::Span;
 
-/// How deep brackets, blocks, operators and functions may be nested. The tree is walked by
-/// recursion, so this bounds the stack.
+/// The nesting depth of brackets, blocks, operators and functions. The tree is visited by
+/// recursion, so this limits the stack.
 pub(crate) const MAX_DEPTH: u32 = 200;
 
-/// A problem was reported; the statement is given up.
+/// A problem was reported; the current statement is abandoned.
 #[derive(Debug)]
 pub(super) struct ParseAborted;
 
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(Workflow { name, function })
     }
 
-    /// A statement, or nothing when it was given up.
+    /// A statement, or none if it was abandoned.
     pub(super) fn statement_or_recover(&mut self) -> Option<Stmt> {
         let before = self.at;
         if let Ok(statement) = self.statement() {
@@ -96,14 +96,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Remembers what a statement that was given up would have declared.
+    /// Records the names that an abandoned statement would have declared.
     fn remember_lost_names(&mut self, start: usize) {
         let mut tokens = self.tokens.iter().skip(start);
         let Some(Token { kind: Kind::Word(first), .. }) = tokens.next() else { return };
         if !matches!(&**first, "let" | "const" | "function") {
             return;
         }
-        // Every word up to the end of the line is as good as declared.
+        // Every word up to the end of the line counts as declared.
         for token in tokens.take_while(|token| !token.after_newline).take(MAX_LOST_NAMES) {
             if let Kind::Word(word) = &token.kind {
                 self.lost.insert(word.clone());
@@ -111,8 +111,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes to where the next statement probably begins: behind what the statement has opened, or
-    /// where a line begins like a statement.
+    /// Skips to the probable start of the next statement: after the brackets that the statement
+    /// opened, or at a line that begins like a statement.
     fn recover(&mut self, start: usize) {
         let mut open = 0u32;
         for token in self.tokens.get(start..self.at).unwrap_or_default() {
@@ -141,7 +141,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes one level deeper for the time of a call, if the limit allows.
+    /// Parses one level deeper, within the limit.
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             self.too_deep();
@@ -158,7 +158,7 @@ impl Parser<'_> {
         let help = "move a part into a function or a variable";
         let span = self.token().span;
         self.problems.add_with_help(Code::TooComplex, span, message, help);
-        // The rest of such a file is as deep; there is nothing more to learn from it.
+        // The rest of such a file is probably as deep: parsing ends here.
         self.at = self.tokens.len().saturating_sub(1);
     }
 
@@ -167,7 +167,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn ahead(&self, count: usize) -> &Token {
-        // The last token is `End`, and it stays.
+        // The last token is `End` and is never consumed.
         let last = self.tokens.len().saturating_sub(1);
         self.tokens.get((self.at + count).min(last)).unwrap_or(&END_TOKEN)
     }
@@ -226,7 +226,7 @@ impl Parser<'_> {
         Err(ParseAborted)
     }
 
-    /// A name that may be declared or used.
+    /// A name that can be declared or used.
     pub(super) fn name(&mut self, what: &str) -> Parsed<Ident> {
         let token = self.token().clone();
         match &token.kind {
@@ -246,7 +246,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A name after a dot or in an object, where keywords are fine.
+    /// A name after a dot or in an object, where keywords are allowed.
     pub(super) fn any_word(&mut self, what: &str) -> Parsed<Ident> {
         let token = self.token().clone();
         if let Kind::Word(word) = &token.kind {
@@ -273,7 +273,7 @@ impl Parser<'_> {
         self.problems.add(code, span, format!("expected {wanted}, found {found}"));
     }
 
-    /// Where the token before this one ends.
+    /// The end of the previous token.
     pub(super) fn previous_end(&self) -> u32 {
         let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         before.map_or(0, |token| token.span.end)
@@ -286,7 +286,7 @@ impl Parser<'_> {
         token.is_some_and(|token| token.kind == Kind::Sign("("))
     }
 
-    /// The position of reading, to come back to.
+    /// The current position, to return to.
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -295,7 +295,7 @@ impl Parser<'_> {
         self.at = mark;
     }
 
-    /// Whether the parenthesis some tokens ahead closes in front of `=>`.
+    /// Whether the parenthesis a number of tokens ahead is closed directly before `=>`.
     pub(super) fn arrow_after(&self, ahead: usize) -> bool {
         let closer = self.closers.get(self.at + ahead).copied().unwrap_or(u32::MAX) as usize;
         let after = closer.saturating_add(1);
@@ -303,10 +303,10 @@ impl Parser<'_> {
     }
 }
 
-/// How many words of a lost declaration are remembered.
+/// The most words of an abandoned declaration that are recorded.
 const MAX_LOST_NAMES: usize = 50;
 
-/// Whether a line that begins so is a statement of its own, whatever is still open before it.
+/// Whether a line that begins so is a statement, whatever is still open before it.
 fn begins_statement(kind: &Kind) -> bool {
     const STATEMENT_KEYWORDS: [&str; 14] = [
         "let", "const", "if", "for", "while", "do", "switch", "try", "throw", "return", "function",
@@ -317,7 +317,7 @@ fn begins_statement(kind: &Kind) -> bool {
 
 static END_TOKEN: Token = Token { kind: Kind::End, span: Span::new(0, 0), after_newline: true };
 
-/// For each `(` the position of its `)`; `u32::MAX` for everything else.
+/// For each `(` the index of its `)`; `u32::MAX` for all other tokens.
 fn match_brackets(tokens: &[Token]) -> Vec<u32> {
     let mut closers = vec![u32::MAX; tokens.len()];
     let mut open = Vec::new();

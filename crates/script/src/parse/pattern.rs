@@ -1,4 +1,4 @@
-//! Patterns: what declarations, parameters and assignments take values apart with.
+//! Patterns of declarations, parameters and assignments.
 
 use super::parser::{ParseAborted, Parsed, Parser};
 use crate::ast::AssignOp;
@@ -11,7 +11,7 @@ impl Pattern {
         matches!(self.kind, PatternKind::Name(_))
     }
 
-    /// Calls back for every name that the pattern declares or assigns.
+    /// Calls a function for every name that the pattern declares or assigns.
     pub(crate) fn each_name<'a>(&'a self, found: &mut impl FnMut(&'a Ident)) {
         match &self.kind {
             PatternKind::Name(name) => found(name),
@@ -108,7 +108,7 @@ impl Parser<'_> {
         if self.take_sign("=") { Ok(Some(self.expression()?)) } else { Ok(None) }
     }
 
-    /// Reads an expression as something to assign to.
+    /// Converts an expression to an assignment target.
     pub(super) fn as_pattern(&mut self, expr: Expr) -> Parsed<Pattern> {
         let span = expr.span;
         let kind = match expr.kind {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(PatternKind::Object { entries, rest })
     }
 
-    /// An element with an optional default, which was read as an assignment.
+    /// An element with an optional default, which was parsed as an assignment.
     fn as_item(&mut self, value: Expr) -> Parsed<PatternItem> {
         match value.kind {
             ExprKind::Assign { target, op: AssignOp::Plain, value } => {

@@ -1,4 +1,4 @@
-//! What follows an expression: properties, indices, calls, `?.`, `++`.
+//! Postfix expressions: properties, indices, calls, `?.`, `++`.
 
 use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
 use crate::ast::{Arg, Expr, ExprKind};
@@ -43,7 +43,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// What follows a dot: a name, or after `?.` also an index or a call.
+    /// A link after a dot: a name, or after `?.` also an index or a call.
     fn link(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
         if optional && self.at_sign("[") {
             return self.index(object, true);
@@ -92,7 +92,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    /// Values separated by commas, up to a closing sign.
+    /// Values separated by commas, up to a closing bracket.
     pub(super) fn elements(&mut self, closer: &'static str) -> Parsed<Vec<Arg>> {
         let before = std::mem::replace(&mut self.no_in, false);
         let result = self.elements_here(closer);

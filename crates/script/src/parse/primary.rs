@@ -1,4 +1,4 @@
-//! The smallest expressions: literals, names, lists, objects, functions, parentheses.
+//! Primary expressions: literals, names, lists, objects, functions, parentheses.
 
 use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
@@ -7,7 +7,7 @@ use crate::lex::{Kind, Number};
 use crate::problem::Code;
 use crate::span::Span;
 
-/// What `new` may make.
+/// The constructors that `new` may call.
 const ERROR_CONSTRUCTORS: [&str; 3] = ["Error", "TypeError", "RangeError"];
 
 impl Parser<'_> {
@@ -92,7 +92,7 @@ impl Parser<'_> {
             return Err(ParseAborted);
         }
         let end = self.expect(")")?;
-        // The parentheses belong to the position, so that they are seen where they decide.
+        // The span includes the parentheses, so that later checks can see them.
         expr.span = start.to(end);
         Ok(expr)
     }
@@ -155,7 +155,7 @@ impl Parser<'_> {
         let start = self.token().span;
         let (key, shorthand) = self.property_key()?;
         if self.at_sign("(") {
-            // A method is a property that holds a function.
+            // A method is a property whose value is a function.
             let function = self.function_rest(start, shorthand.map(nameless))?;
             let span = function.span;
             let value = Expr { kind: ExprKind::Function(Box::new(function)), span };
@@ -178,7 +178,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `get x() {}`, `set x(v) {}`, `async x() {}` and `*x() {}`.
+    /// Rejects `get x() {}`, `set x(v) {}`, `async x() {}` and `*x() {}`.
     fn refuse_accessor(&mut self) -> Parsed<()> {
         self.refuse_generator();
         let Kind::Word(word) = self.token().kind.clone() else { return Ok(()) };
@@ -200,7 +200,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The key of a property; with its name when `{ name }` may be short for `{ name: name }`.
+    /// The key of a property; with its name if `{ name }` may stand for `{ name: name }`.
     pub(super) fn property_key(&mut self) -> Parsed<(PropKey, Option<Ident>)> {
         let token = self.token().clone();
         match token.kind {

@@ -1,4 +1,4 @@
-//! Words that cannot be names, and constructs of JavaScript that are refused by name.
+//! Reserved words, and JavaScript constructs that are rejected by name.
 
 /// Words with a meaning of their own.
 const RESERVED_WORDS: &[&str] = &[
@@ -28,7 +28,7 @@ const RESERVED_WORDS: &[&str] = &[
     "true",
     "false",
     "delete",
-    // Refused by name wherever they stand.
+    // Rejected by name at every position.
     "var",
     "class",
     "this",
@@ -44,7 +44,7 @@ const RESERVED_WORDS: &[&str] = &[
     "extends",
 ];
 
-/// Statements that begin with a refused word: the word, what it is, what to do instead.
+/// Statements that begin with a rejected word: the word, its name, the alternative.
 const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
     ("var", "`var`", "use `let` or `const`"),
     ("class", "`class`", "use objects and functions"),
@@ -55,7 +55,7 @@ const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
     ("enum", "`enum`", "use an object"),
 ];
 
-/// Expressions that begin with a refused word.
+/// Expressions that begin with a rejected word.
 const REFUSED_EXPRESSIONS: &[(&str, &str, &str)] = &[
     ("this", "`this`", "pass what the function needs as an argument"),
     ("super", "`super`", "use functions"),
@@ -65,7 +65,7 @@ const REFUSED_EXPRESSIONS: &[(&str, &str, &str)] = &[
     ("void", "`void`", "leave it out"),
 ];
 
-/// Operators that are refused.
+/// Rejected operators.
 const REFUSED_OPERATORS: &[&str] =
     &["&", "|", "^", "~", "<<", ">>", ">>>", "&=", "|=", "^=", "<<=", ">>=", ">>>="];
 
@@ -73,12 +73,12 @@ pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.contains(&word)
 }
 
-/// What a refused statement is, and what to do instead.
+/// The name of a rejected statement and its alternative.
 pub(super) fn statement(word: &str) -> Option<(&'static str, &'static str)> {
     find(REFUSED_STATEMENTS, word)
 }
 
-/// What a refused expression is, and what to do instead.
+/// The name of a rejected expression and its alternative.
 pub(super) fn expression(word: &str) -> Option<(&'static str, &'static str)> {
     find(REFUSED_EXPRESSIONS, word)
 }

@@ -1,4 +1,4 @@
-//! Small pieces that several statements share.
+//! Small parts that several statements share.
 
 use super::parser::{ParseAborted, Parsed, Parser};
 use crate::ast::{Declarator, Expr};
@@ -15,7 +15,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// What follows `let` or `const`.
+    /// The declarators after `let` or `const`.
     pub(super) fn declarators(&mut self, constant: bool, at: Span) -> Parsed<Vec<Declarator>> {
         let mut declarators = Vec::new();
         loop {
@@ -35,7 +35,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports `async` and leaves it out.
+    /// Reports `async` and skips it.
     pub(super) fn refuse_async(&mut self) {
         let span = self.next().span;
         let message = "`async` is not in the language: functions would not run concurrently";
@@ -59,7 +59,7 @@ impl Parser<'_> {
         begins && !after.after_newline
     }
 
-    /// Reports the star of a generator and leaves it out.
+    /// Reports the star of a generator and skips it.
     pub(super) fn refuse_generator(&mut self) {
         if self.at_sign("*") {
             let span = self.next().span;

@@ -35,7 +35,7 @@ impl Parser<'_> {
         Stmt { kind, span: Span::new(start.start, self.previous_end()) }
     }
 
-    /// A statement that begins with a word. A dispatch and nothing else.
+    /// A statement that begins with a word. Dispatch only.
     fn word_statement(&mut self, word: &str, start: Span) -> Parsed<StmtKind> {
         let after = self.ahead(1).clone();
         if let Some((what, help)) = refused::statement(word) {
@@ -75,7 +75,7 @@ impl Parser<'_> {
     fn refused_statement(&mut self, what: &str, help: &str, start: Span) -> Parsed<StmtKind> {
         self.refuse(start, what, help);
         if self.at_word("var") {
-            // Everything behind it can be read as if it were `let`.
+            // The rest can be parsed as if it were `let`.
             return self.declaration();
         }
         self.next();
@@ -161,7 +161,7 @@ impl Parser<'_> {
             return Err(ParseAborted);
         }
         let test = self.in_parens()?;
-        // A semicolon after it is usual and never needed.
+        // A semicolon after it is common and never needed.
         self.take_sign(";");
         Ok(StmtKind::DoWhile { body, test })
     }

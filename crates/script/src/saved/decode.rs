@@ -1,4 +1,4 @@
-//! Reading the saved form. Total: bytes that make no sense are a fault, never a panic.
+//! Decodes the saved form. Total: invalid bytes are a fault, never a panic.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn malformed<T>(what: &'static str) -> DecodeResult<T> {
     Err(Error::message(what))
 }
 
-/// Reads values against the sizes of the tables.
+/// Reads values and checks them against the sizes of the tables.
 struct Reader<'b> {
     from: Decoder<'b>,
     strings: Vec<Text>,
@@ -38,7 +38,7 @@ struct Reader<'b> {
 }
 
 impl<'a> Machine<'a> {
-    /// Goes on from what [`Machine::save`] remembered.
+    /// Restores a machine from the bytes of [`Machine::save`].
     pub fn load(
         program: &'a Program,
         bytes: &[u8],
@@ -160,7 +160,7 @@ impl<'a> Machine<'a> {
             _ => return malformed("an unknown frame"),
         };
         if !matches!(self.frames.last(), Some(Frame::Script(_))) {
-            return malformed("a method that nobody called");
+            return malformed("a method without a caller");
         }
         self.frames.push(frame);
         Ok(())
@@ -178,9 +178,9 @@ impl<'a> Machine<'a> {
         let index = self.program.function(id);
         let code = index.and_then(|index| self.program.functions.get(index));
         let (Some(index), Some(code)) = (index, code) else { return malformed("no such function") };
-        let Some(point) = code.point(at).copied() else { return malformed("no such place") };
+        let Some(point) = code.point(at).copied() else { return malformed("no such point") };
         if !self.frames.is_empty() {
-            // Below the variables of a called function lies the function itself.
+            // The slot below the variables of a called function holds the function itself.
             self.stack.push(closure.map_or(Value::Undefined, Value::Function));
         }
         let base = self.stack.len();
@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Rebuilds what is not saved because it follows from the rest.
+    /// Rebuilds links that are not saved because they can be computed.
     fn rebuild_links(&mut self) {
         let mut parents: Vec<(AwaitableRef, AwaitableRef)> = Vec::new();
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
@@ -279,7 +279,7 @@ impl Reader<'_> {
         what.map_or_else(|| malformed("an unknown kind of effect"), Ok)
     }
 
-    /// A number that is within its table.
+    /// A number that is a valid index of its table.
     fn checked_index(&self, tag: u64, number: u32) -> DecodeResult<u32> {
         let [lists, records, functions, cells, awaitables] = self.sizes;
         let size = match tag {

@@ -1,4 +1,4 @@
-//! Writing the saved form.
+//! Encodes the saved form.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::vm::{
 
 pub(super) type EncodeResult = Result<(), Error<std::convert::Infallible>>;
 
-/// Writes values, sharing what occurs twice.
+/// Writes values; equal long strings are written once.
 pub(super) struct Writer<'n> {
     pub(super) out: Encoder<Vec<u8>>,
     pub(super) numbering: &'n Numbering,
@@ -26,7 +26,7 @@ pub(super) struct Writer<'n> {
 }
 
 impl Machine<'_> {
-    /// What must be remembered of a script that waits or has yielded.
+    /// The saved form of a script that waits or has yielded.
     pub fn save(&mut self) -> Result<Vec<u8>, Fault> {
         let numbering = self.number_reachable();
         self.cancel_unreachable(&numbering.marks.awaitables);
@@ -87,7 +87,7 @@ impl Machine<'_> {
         operands.iter().try_for_each(|value| writer.value(value))
     }
 
-    /// Variables that have a value and are in scope where the frame stands, innermost first.
+    /// Variables with a value that are in scope at the frame's suspension point, innermost first.
     fn variables_in_scope(
         &self,
         frame: &ScriptFrame,
@@ -109,7 +109,7 @@ impl Machine<'_> {
         self.stack.get(from..to).unwrap_or_default()
     }
 
-    /// The values on the stack that are worth saving: not those of blocks that were left.
+    /// The values on the stack that are saved: without variables of blocks that were left.
     pub(super) fn saved_roots(&self) -> Vec<Value> {
         let mut roots = Vec::new();
         for (index, frame) in self.frames.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Machine<'_> {
         roots
     }
 
-    /// The code of a frame and the point at which it stands.
+    /// The code of a frame and its suspension point.
     fn suspension_point(
         &self,
         index: usize,
@@ -135,7 +135,7 @@ impl Machine<'_> {
         Some((code, *code.point_at(pc)?))
     }
 
-    /// Where the values of a frame end: below the function that it called.
+    /// The end of a frame's values: below the function that it called.
     fn frame_end(&self, index: usize) -> usize {
         let above = self.frames.get(index + 1..).unwrap_or_default();
         let next = above.iter().find_map(|frame| match frame {

@@ -1,4 +1,4 @@
-//! The part of the heap that can be reached, numbered anew.
+//! The reachable part of the heap, renumbered.
 
 use super::encode::{EncodeResult, Writer};
 use super::layout::{
@@ -10,7 +10,7 @@ use crate::vm::{
     Value,
 };
 
-/// New numbers of what was reached, without gaps.
+/// New numbers of the reachable objects, without gaps.
 pub(super) struct Numbering {
     pub(super) marks: ReachableMarks,
     lists: Vec<u32>,
@@ -34,7 +34,7 @@ impl Numbering {
     }
 }
 
-/// The number of each position: how many before it are marked.
+/// The number of each marked index: the count of marked ones before it.
 fn numbers(marks: &[bool]) -> Vec<u32> {
     let mut next = 0;
     marks
@@ -65,7 +65,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The sizes of all tables first, so that every reference can be checked when it is read.
+    /// The sizes of all tables come first, so that every reference can be checked when it is read.
     pub(super) fn write_heap(&self, writer: &mut Writer<'_>) -> EncodeResult {
         let marks = &writer.numbering.marks;
         let lists: Vec<ListRef> = marked(&marks.lists);
@@ -106,7 +106,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// When the oldest pending effect began; the others count from there.
+    /// The start time of the oldest pending effect; the others are relative to it.
     fn earliest(&self, awaitables: &[AwaitableRef]) -> i64 {
         let pending = awaitables.iter().filter_map(|at| self.heap.awaitables.get(*at));
         let since = pending.filter_map(|it| match (&it.kind, it.is_pending()) {

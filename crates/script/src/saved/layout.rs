@@ -1,4 +1,4 @@
-//! Numbers of the format. None of them is ever used for anything else.
+//! Numbers of the format. They are never reused for another meaning.
 
 use crate::host::EffectKind;
 
@@ -11,12 +11,12 @@ pub(super) const RECORD: u64 = 7;
 pub(super) const FUNCTION: u64 = 8;
 pub(super) const CELL: u64 = 9;
 pub(super) const AWAITABLE: u64 = 10;
-/// A string that occurred before, by its number among those that are long enough.
+/// A string that occurred before, by its number among the shared strings.
 pub(super) const SHARED: u64 = 11;
 pub(super) const VERBATIM: u64 = 12;
 pub(super) const BUILTIN: u64 = 13;
 
-/// Shorter strings are written again each time.
+/// Shorter strings are not shared but written again.
 pub(super) const MIN_SHARED_BYTES: usize = 3;
 
 /// States of an awaitable.
@@ -26,9 +26,9 @@ pub(super) const DONE: u64 = 2;
 pub(super) const FAILED: u64 = 3;
 pub(super) const CANCELLED: u64 = 4;
 
-/// The first number of an awaitable: eight times what it is, plus its state.
+/// The first number of an awaitable: eight times its kind, plus its state.
 pub(super) const STATE_FACTOR: u64 = 8;
-/// Combinators come behind the kinds of leaves.
+/// Combinators are numbered after the kinds of leaves.
 pub(super) const FIRST_COMBINATOR: u64 = 8;
 
 /// Kinds of frames.

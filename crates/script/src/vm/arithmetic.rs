@@ -1,14 +1,14 @@
-//! Arithmetic: that of JavaScript. A number is a double; those that are whole and exact are kept
-//! as integers, which is faster and shorter and makes no observable difference.
+//! Arithmetic of JavaScript. All numbers are doubles; exact integers are stored as integers, which
+//! is faster and smaller and makes no observable difference.
 
 use super::machine::Machine;
 use super::raise::{VmResult, type_error};
 use super::value::Value;
 
-/// The largest integer below which every integer is a double: 2^53 - 1.
+/// Up to here every integer is exact as a double: 2^53 - 1.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-/// A number to compute with.
+/// An operand of arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Number {
     Int(i64),
@@ -25,19 +25,19 @@ impl Number {
     }
 }
 
-/// Whether an integer is a double, and so are its neighbours.
+/// Whether an integer and its neighbours are exact as doubles.
 #[inline]
 pub(crate) const fn safe(value: i64) -> bool {
     value.unsigned_abs() <= MAX_SAFE_INTEGER
 }
 
-/// The sum of two integers, if all three can be computed with exactly.
+/// The sum of two integers, if all three are exact as doubles.
 #[inline]
 pub(crate) fn exact_sum(left: i64, right: i64) -> Option<i64> {
     left.checked_add(right).filter(|sum| safe(*sum) && safe(left) && safe(right))
 }
 
-/// A double as a value: an integer if it is one. Negative zero is none.
+/// A double as a value: stored as an integer if it is one. Negative zero stays a double.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 #[expect(clippy::cast_precision_loss, reason = "the limit is a power of two less one")]
 pub(crate) fn number(value: f64) -> Value {
@@ -67,7 +67,7 @@ impl Machine<'_> {
         self.add_others(&right)
     }
 
-    /// Adds to a local variable, also texts.
+    /// Adds to a local variable; concatenates texts.
     pub(super) fn add_to_local(&mut self, base: usize, slot: u32, value: Value) -> VmResult<()> {
         let old = self.local(base, slot);
         self.stack.extend([old, value]);
@@ -80,7 +80,7 @@ impl Machine<'_> {
     /// Adds a small number to the value on top, which may be a text.
     pub(super) fn add_small(&mut self, by: i8) -> VmResult<()> {
         if by < 0 {
-            // Only a subtraction adds a negative number.
+            // A negative addend comes only from a subtraction, which never concatenates.
             self.stack.push(Value::Int(-i64::from(by)));
             return self.subtract();
         }
@@ -187,7 +187,7 @@ impl Machine<'_> {
     }
 }
 
-/// A power: exact for integers, otherwise by a library that gives the same bits everywhere.
+/// A power: exact for integers, otherwise computed by `libm`, which gives the same bits everywhere.
 pub(super) fn power(left: Number, right: Number) -> Value {
     if let (Number::Int(base), Number::Int(exponent)) = (left, right)
         && let Ok(exponent) = u32::try_from(exponent)
@@ -196,7 +196,7 @@ pub(super) fn power(left: Number, right: Number) -> Value {
         return Value::Int(power);
     }
     let (base, exponent) = (left.as_float(), right.as_float());
-    // Where C has a number JavaScript has none.
+    // In these cases JavaScript gives NaN where C gives a number.
     #[expect(clippy::float_cmp, reason = "exactly one is meant")]
     let is_none = exponent.is_nan() || exponent.is_infinite() && base.abs() == 1.0;
     number(if is_none { f64::NAN } else { libm::pow(base, exponent) })

@@ -1,4 +1,4 @@
-//! Calls: of functions of the script, of methods, of the library; and their returns.
+//! Calls of script functions, methods and library functions, and their returns.
 
 use super::frame::{Frame, ScriptFrame};
 use super::heap::Closure;
@@ -10,11 +10,11 @@ use crate::check::closest;
 use crate::compile::{CaptureFrom, Op};
 use crate::library::{Builtin, Kind, Method, is_inherited};
 
-/// Arguments that a spread may give.
+/// The most arguments of a call with a spread.
 const MAX_SPREAD_ARGUMENTS: usize = 10_000;
 
 impl Machine<'_> {
-    /// Performs a call whose arguments lie on the stack. True when a new frame was made.
+    /// Performs a call whose arguments are on the stack. True if a new frame was created.
     pub(super) fn call(&mut self, op: Op) -> VmResult<bool> {
         match op {
             Op::Call(args) => self.call_value(args as usize),
@@ -36,7 +36,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the turn has room for the effect of a call, if it is one.
+    /// Whether the turn has room for the effects of a call, if it has any.
     pub(super) fn has_room_for(&self, op: Op) -> bool {
         let function = match op {
             Op::CallBuiltin { function, .. } | Op::CallBuiltinSpread(function) => function,
@@ -53,11 +53,11 @@ impl Machine<'_> {
     }
 
     pub(super) fn has_room(&self, function: Builtin) -> bool {
-        // A wait for a signal may have a timer beside it.
+        // A wait for a signal may need a second effect for its timer.
         !function.is_effect() || self.host.has_room(2)
     }
 
-    /// The elements of the list on top become arguments.
+    /// Replaces the list on top by its elements as arguments.
     fn spread(&mut self) -> VmResult<usize> {
         let Value::List(at) = self.pop() else { return Err(corrupt("no arguments")) };
         let items = self.heap.lists.get(at).cloned().unwrap_or_default();
@@ -125,7 +125,7 @@ impl Machine<'_> {
             return Err(self.no_method(&receiver, name));
         };
         if most.is_some_and(|most| args > most) {
-            // What is too much means nothing, as in JavaScript.
+            // Surplus arguments are dropped, as in JavaScript.
             let extra = args.saturating_sub(most.unwrap_or(args));
             self.stack.truncate(self.stack.len().saturating_sub(extra));
         }
@@ -159,7 +159,7 @@ impl Machine<'_> {
                 let Some(of) = other.kind() else {
                     return type_error(format!("{kind} has no method `{name}`"));
                 };
-                // A method of other values is no slip.
+                // A method of another kind of value is not a misspelling.
                 let known = Method::by_name(name).is_some();
                 let meant = closest(name, Method::names_of(of)).filter(|_| !known);
                 let hint = meant.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
@@ -169,7 +169,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the value on top has something to call under a name.
+    /// Whether the value on top has a callable property with the name.
     pub(super) fn has_method(&self, name: u32) -> bool {
         let text = self.name_constant(name);
         match self.stack.last() {
@@ -181,7 +181,7 @@ impl Machine<'_> {
                 }
             }
             Some(other) => {
-                // What exists in JavaScript alone is refused by the call itself.
+                // Methods that only JavaScript has are rejected by the call itself.
                 let kind = other.kind();
                 let method = Method::by_name(text.as_str());
                 kind.is_some_and(|kind| {
@@ -193,7 +193,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes a frame for a function whose arguments lie on the stack, right above it.
+    /// Creates a frame for a function whose arguments are directly above it on the stack.
     pub(super) fn enter(&mut self, function: FunctionRef, args: usize) -> VmResult<()> {
         let Some(closure) = self.heap.functions.get(function) else {
             return Err(corrupt("no such function"));
@@ -217,7 +217,7 @@ impl Machine<'_> {
             self.stack.truncate(base + params);
         }
         let height = base + code.slots.len().max(params);
-        // Variables count as memory, so that deep recursion of large functions ends in time.
+        // Variables count as memory, so that deep recursion of large functions is stopped.
         if height > self.limits.value_bytes / size_of::<Value>() {
             let text = format!("values take more than {} bytes", self.limits.value_bytes);
             return Err(limit("value_limit", text));
@@ -232,7 +232,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Gives a result to the frame that is innermost now.
+    /// Delivers a result to the innermost frame.
     pub(super) fn deliver_result(&mut self, value: Value) -> VmResult<Option<StopReason>> {
         match self.frames.last() {
             Some(Frame::Script(_)) => {
@@ -242,7 +242,7 @@ impl Machine<'_> {
             Some(Frame::Iteration(_)) => self.iterate(Some(value)),
             Some(Frame::Sort(_)) => self.sort_step(Some(value)),
             Some(Frame::Stringify(_)) => self.stringify_step(Some(value)),
-            None => Err(corrupt("a return to nobody")),
+            None => Err(corrupt("a return without a caller")),
         }
     }
 
@@ -265,7 +265,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A variable of a surrounding function.
+    /// A variable of an enclosing function.
     pub(super) fn up(&self, up: u32) -> VmResult<CellRef> {
         let closure = match self.frames.last() {
             Some(Frame::Script(frame)) => frame.closure,

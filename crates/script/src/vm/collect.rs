@@ -1,4 +1,4 @@
-//! Finding what can still be reached: for reclaiming memory, and for saving.
+//! Finds reachable values: for garbage collection and for saving.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use super::heap::{Heap, awaitable_size, cell_size, closure_size, list_size, reco
 use super::text::Text;
 use super::value::Value;
 
-/// Texts up to this length are counted each time.
+/// Texts up to this length are counted at every reference.
 const MAX_UNTRACKED_TEXT: usize = 64;
 
-/// What was reached, by arena.
+/// The reachable objects, by arena.
 #[derive(Debug, Default)]
 pub(crate) struct ReachableMarks {
     pub(crate) lists: Vec<bool>,
@@ -18,12 +18,12 @@ pub(crate) struct ReachableMarks {
     pub(crate) cells: Vec<bool>,
     pub(crate) awaitables: Vec<bool>,
     text_bytes: usize,
-    /// Long texts that were counted: one text may be referred to many times.
+    /// Long texts that are already counted: a text may have many references.
     texts: BTreeSet<usize>,
 }
 
 impl ReachableMarks {
-    /// Marks everything that the roots lead to.
+    /// Marks everything reachable from the roots.
     pub(crate) fn from_roots(heap: &Heap, roots: Vec<Value>) -> Self {
         let mut marks = Self {
             lists: vec![false; heap.lists.len()],
@@ -38,7 +38,7 @@ impl ReachableMarks {
         marks
     }
 
-    /// Marks what more roots lead to.
+    /// Marks everything reachable from more roots.
     pub(crate) fn reach(&mut self, heap: &Heap, roots: Vec<Value>) {
         let mut todo = roots;
         while let Some(value) = todo.pop() {
@@ -80,13 +80,13 @@ impl ReachableMarks {
     }
 }
 
-/// Marks a position; says whether that is news.
+/// Marks an index; returns whether it was not marked before.
 fn mark(marks: &mut [bool], at: u32) -> bool {
     marks.get_mut(at as usize).is_some_and(|marked| !std::mem::replace(marked, true))
 }
 
 impl Heap {
-    /// Removes what is not marked and counts the rest.
+    /// Removes unmarked objects and computes the size of the rest.
     pub(crate) fn sweep(&mut self, marks: &ReachableMarks) {
         let mut bytes = marks.text_bytes;
         bytes += self.lists.sweep(&marks.lists, |list| list_size(list));

@@ -1,4 +1,4 @@
-//! Equality and order, as JavaScript has them: `===` without conversion, `==`, `<` and `>` with.
+//! Equality and order of JavaScript: `===` without conversion, `==`, `<` and `>` with it.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::raise::{VmResult, type_error, unsupported};
 use super::value::Value;
 
 impl Machine<'_> {
-    /// `===`. An awaitable and a text are equal when the text is the id of the awaitable.
+    /// `===`. An awaitable equals a text that is its id.
     pub(crate) fn is_equal(&self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Undefined, Value::Undefined) | (Value::Null, Value::Null) => true,
@@ -34,7 +34,7 @@ impl Machine<'_> {
         }
     }
 
-    /// As `===`, but NaN is itself: for `includes`.
+    /// Like `===`, but NaN equals NaN: for `includes`.
     pub(crate) fn is_same(&self, left: &Value, right: &Value) -> bool {
         let is_nan = |it: &Value| matches!(it, Value::Float(value) if value.is_nan());
         is_nan(left) && is_nan(right) || self.is_equal(left, right)
@@ -74,7 +74,7 @@ impl Machine<'_> {
         }
     }
 
-    /// How the two values on top compare; nothing when one of them is NaN.
+    /// The order of the two values on top; none if one of them is NaN.
     #[inline]
     pub(super) fn compare_top(&mut self) -> VmResult<Option<Ordering>> {
         let (right, left) = (self.pop(), self.pop());
@@ -84,7 +84,7 @@ impl Machine<'_> {
         self.compare(&left, &right)
     }
 
-    /// Long texts take as long as they are alike.
+    /// Comparing texts takes time up to the length of the shorter one.
     fn spend_comparison(&mut self, left: &Value, right: &Value) {
         if let (Value::Text(left), Value::Text(right)) = (left, right) {
             self.spend_bytes(left.bytes().min(right.bytes()));
@@ -109,7 +109,7 @@ impl Machine<'_> {
         Ok(order.is_some_and(Ordering::is_lt))
     }
 
-    /// Two texts by their units, everything else by number.
+    /// Two texts by their UTF-16 units, other values as numbers.
     pub(super) fn compare(&mut self, left: &Value, right: &Value) -> VmResult<Option<Ordering>> {
         let is_number = |it: &Value| matches!(it, Value::Int(_) | Value::Float(_));
         if is_number(left) && is_number(right) {
@@ -143,7 +143,7 @@ pub(super) fn compare_texts(left: &str, right: &str) -> Ordering {
     left.encode_utf16().cmp(right.encode_utf16())
 }
 
-/// Numbers by their value, an integer and a double exactly.
+/// Numbers by value; an integer and a double are compared exactly.
 pub(super) fn compare_numbers(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),

@@ -1,5 +1,4 @@
-//! Conversions between kinds of values, as JavaScript does them: to numbers, to texts, to names of
-//! properties, to positions.
+//! Conversions of JavaScript: to numbers, texts, property names and indices.
 
 use super::arithmetic::{Number, number, safe};
 use super::json_out::StringifyStyle;
@@ -11,7 +10,7 @@ use super::text::Text;
 use super::value::Value;
 
 impl Machine<'_> {
-    /// A value as a number; what is none is NaN.
+    /// A value as a number; NaN if it is none.
     pub(crate) fn number_of(&mut self, value: &Value) -> VmResult<Number> {
         match value {
             Value::Int(value) if safe(*value) => Ok(Number::Int(*value)),
@@ -51,7 +50,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A value that is no object: lists, objects and functions become texts.
+    /// A value that is not an object: lists, objects and functions become texts.
     pub(crate) fn primitive_of(&mut self, value: &Value) -> VmResult<Value> {
         match value {
             Value::List(_) | Value::Record(_) | Value::Function(_) | Value::Builtin(_) => {
@@ -98,7 +97,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A value for people who read a log: lists and objects as their JSON.
+    /// A value for the log: lists and objects as JSON.
     pub(crate) fn log_text(&mut self, value: &Value) -> VmResult<String> {
         let is_error = match value {
             Value::Record(at) => self.heap.records.get(*at).is_some_and(Record::is_error),
@@ -128,7 +127,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A value as the name of a property.
+    /// A value as a property name.
     pub(crate) fn property_name(&mut self, value: &Value) -> VmResult<Text> {
         match value {
             Value::Text(text) | Value::Verbatim(text) => Ok(text.clone()),
@@ -137,7 +136,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A whole number, or a default for `undefined`; fractions are cut off, NaN is 0.
+    /// An integer, or the default for `undefined`; fractions are truncated, NaN is 0.
     #[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
     pub(crate) fn whole_number(&mut self, value: &Value, default: i64) -> VmResult<i64> {
         match value {
@@ -147,7 +146,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A position that counts from the end when it is negative.
+    /// An index; a negative one counts from the end.
     pub(crate) fn relative(
         &mut self,
         value: &Value,
@@ -160,7 +159,7 @@ impl Machine<'_> {
         Ok(usize::try_from(index.clamp(0, length_int)).unwrap_or(length))
     }
 
-    /// A position between 0 and the length.
+    /// An index, limited to 0 up to the length.
     pub(crate) fn clamped(
         &mut self,
         value: &Value,
@@ -172,7 +171,7 @@ impl Machine<'_> {
     }
 }
 
-/// The position in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
+/// The index that a property name stands for: `"0"`, not `"00"` or `"-1"`.
 pub(super) fn index_of_name(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     let plain = name == "0" || !name.starts_with('0');
@@ -182,7 +181,7 @@ pub(super) fn index_of_name(name: &str) -> Option<usize> {
     name.parse::<u32>().ok().filter(|it| *it != u32::MAX).map(|it| it as usize)
 }
 
-/// Blanks as JavaScript counts them.
+/// White space in the sense of JavaScript.
 pub(crate) fn is_blank(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ' | '\u{a0}' | '\u{feff}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
         | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')

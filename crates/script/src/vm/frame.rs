@@ -15,11 +15,11 @@ pub(crate) enum Frame {
 /// A function of the script.
 #[derive(Debug, Clone)]
 pub(crate) struct ScriptFrame {
-    /// Its number in the program.
+    /// Its index in the program.
     pub(crate) function: u32,
-    /// The next operation; of a frame that waits for a call, the one after the call.
+    /// The next operation; for a frame that waits for a call, the one after the call.
     pub(crate) pc: usize,
-    /// Where its variables begin on the stack; right below lies the called function.
+    /// The start of its variables on the stack; the called function is directly below.
     pub(crate) base: usize,
     /// The function object, for the variables it shares.
     pub(crate) closure: Option<FunctionRef>,
@@ -31,23 +31,23 @@ pub(crate) struct IterationFrame {
     pub(crate) method: Method,
     pub(crate) list: ListRef,
     pub(crate) callback: Value,
-    /// The element that comes next.
+    /// The index of the next element.
     pub(crate) next: usize,
-    /// How many there were when it began.
+    /// The length of the list at the start.
     pub(crate) length: usize,
-    /// The element that the function is called for.
+    /// The element of the current call.
     pub(crate) current: Value,
-    /// What it has gathered so far.
+    /// The result so far.
     pub(crate) result: Value,
 }
 
-/// A merge sort, from the bottom up, that calls a function to compare.
+/// A bottom-up merge sort that calls a comparison function.
 #[derive(Debug, Clone)]
 pub(crate) struct SortFrame {
     /// The list to be sorted in place at the end.
     pub(crate) list: ListRef,
     pub(crate) callback: Value,
-    /// The elements in runs that are sorted, and the runs being merged from them.
+    /// The sorted runs, and the buffer into which they are merged.
     pub(crate) from: ListRef,
     pub(crate) to: ListRef,
     /// The length of a sorted run.
@@ -59,21 +59,21 @@ pub(crate) struct SortFrame {
     pub(crate) start: usize,
 }
 
-/// `JSON.stringify` that asks functions of the script what to write.
+/// `JSON.stringify` with functions of the script that replace values.
 #[derive(Debug, Clone)]
 pub(crate) struct StringifyFrame {
     /// The second argument, if it is a function.
     pub(crate) replacer: Value,
-    /// The only names that are written, as a list; otherwise undefined.
+    /// The only property names that are written, as a list; otherwise undefined.
     pub(crate) names: Value,
-    /// What stands before a line, as a text; otherwise undefined.
+    /// The indentation of one level, as a text; otherwise undefined.
     pub(crate) indent: Value,
-    /// The values that are gone through, from the outside in, with their copies.
+    /// The values being visited, from the outside in, with their copies.
     pub(crate) levels: ListRef,
-    /// An object whose property without a name is the copy.
+    /// An object whose property with the empty name is the copy.
     pub(crate) copy: Value,
-    /// The name of the property that a function is asked about.
+    /// The name of the property for which a function is being called.
     pub(crate) key: Value,
-    /// Whether the function that is being called is `toJSON`.
+    /// Whether the function being called is `toJSON`.
     pub(crate) asked_to_json: bool,
 }

@@ -1,18 +1,18 @@
-//! The heap: one arena per kind of object, so that a reference can never mean the wrong kind.
+//! The heap: one arena per kind of object, so that a reference always has the right kind.
 //!
-//! Objects are found by number. Aliases and cycles are therefore plain data, identity is equality
-//! of numbers, and nothing leaks: the heap goes away as a whole at the end of a turn.
+//! Objects are identified by number. Aliases and cycles are therefore plain data, identity is
+//! equality of numbers, and nothing leaks: the whole heap is dropped at the end of a turn.
 
 use super::record::Record;
 use super::value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};
 use crate::awaitable::Awaitable;
 
-/// What an object costs besides its contents, in bytes.
+/// The cost of an object without its contents, in bytes.
 const OBJECT_BYTES: usize = 32;
-/// What a value in a list or object costs.
+/// The cost of a value in a list or object.
 const ENTRY_BYTES: usize = 16;
 
-/// A function with the variables it shares.
+/// A function with its shared variables.
 #[derive(Debug, Clone)]
 pub(crate) struct Closure {
     pub(crate) function: u32,
@@ -56,13 +56,13 @@ impl<T> Arena<T> {
         self.slots.len()
     }
 
-    /// All objects with their places.
+    /// All objects with their references.
     pub(crate) fn iter<R: Reference>(&self) -> impl Iterator<Item = (R, &T)> {
         let indices = self.slots.iter().zip(0u32..);
         indices.filter_map(|(slot, at)| slot.as_ref().map(|object| (R::at(at), object)))
     }
 
-    /// Removes what is not marked; gives the sizes of what stays.
+    /// Removes unmarked objects; returns the total size of the others.
     pub(super) fn sweep(&mut self, marked: &[bool], size: impl Fn(&T) -> usize) -> usize {
         let mut bytes = 0;
         self.free.clear();
@@ -75,13 +75,13 @@ impl<T> Arena<T> {
                 None => self.free.push(at),
             }
         }
-        // The lowest numbers are used first.
+        // The lowest numbers are reused first.
         self.free.reverse();
         bytes
     }
 }
 
-/// Everything that values refer to.
+/// All objects that values can refer to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heap {
     pub(crate) lists: Arena<Vec<Value>>,
@@ -127,12 +127,12 @@ impl Heap {
         self.awaitables.add(awaitable)
     }
 
-    /// A list or object has grown by so many values.
+    /// A list or object has grown by this many values.
     pub(crate) fn grow(&mut self, values: usize) {
         self.bytes += values * ENTRY_BYTES;
     }
 
-    /// A text was made.
+    /// A text was created.
     pub(crate) fn grow_text(&mut self, bytes: usize) {
         self.bytes += OBJECT_BYTES + bytes;
     }

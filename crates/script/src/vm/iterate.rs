@@ -1,5 +1,5 @@
-//! `map` and its relatives: one frame that calls a function for each element and may be saved
-//! between any two of them.
+//! `map` and similar methods: one frame that calls a function for each element and can be saved
+//! between any two calls.
 
 use super::frame::{Frame, IterationFrame};
 use super::machine::Machine;
@@ -9,7 +9,7 @@ use super::value::{ListRef, Value};
 use crate::library::Method;
 
 impl Machine<'_> {
-    /// Begins a method that takes a function. True when a frame was made.
+    /// Starts a method with a callback. True if a frame was created.
     pub(super) fn begin_iteration(
         &mut self,
         method: Method,
@@ -58,7 +58,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes the result of the last call, if there is one, and makes the next call.
+    /// Accepts the result of the last call, if there is one, and makes the next call.
     pub(super) fn iterate(&mut self, mut result: Option<Value>) -> VmResult<Option<StopReason>> {
         loop {
             let Some(Frame::Iteration(frame)) = self.frames.last() else {
@@ -76,7 +76,8 @@ impl Machine<'_> {
             let element = self.heap.lists.get(frame.list).and_then(|list| list.get(frame.next));
             let element = match element {
                 _ if frame.next >= frame.length => None,
-                // A list that became shorter: `find` sees nothing there, the others see less.
+                // The list became shorter: `find` sees undefined elements, other methods end
+                // earlier.
                 None if matches!(frame.method, Method::Find | Method::FindIndex) => {
                     Some(Value::Undefined)
                 }
@@ -105,7 +106,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls the function for an element; a library function answers at once.
+    /// Calls the function for an element; a library function returns at once.
     fn call_for_element(&mut self, element: Value) -> VmResult<Option<Value>> {
         let Some(Frame::Iteration(frame)) = self.frames.last_mut() else {
             return Err(corrupt("no iteration"));
@@ -119,7 +120,7 @@ impl Machine<'_> {
         }
         args.push(element);
         match frame.callback.clone() {
-            // A library function gets what it takes, as in JavaScript.
+            // A library function gets at most the arguments it accepts, as in JavaScript.
             Value::Builtin(function) => {
                 args.extend([index, Value::List(frame.list)]);
                 if let Some(most) = function.arity().1 {
@@ -139,7 +140,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes the result for one element; gives the final result when it is decided.
+    /// Accepts the result for one element; returns the final result when it is decided.
     fn accept_element_result(
         &mut self,
         frame: &IterationFrame,

@@ -77,7 +77,7 @@ impl Machine<'_> {
     }
 }
 
-/// Strings hold characters, and half of a surrogate pair is none.
+/// Strings contain characters; half of a surrogate pair is not one.
 pub(super) fn lone_surrogate_error() -> Raise {
     unsupported("half of a surrogate pair is no character, and cannot be part of a string here")
 }

@@ -10,19 +10,19 @@ use super::text::Text;
 use super::value::Value;
 use crate::vm::heap::Heap;
 
-/// What to do with values that JSON does not have.
+/// How values that JSON does not have are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NonJsonValues {
-    /// They cannot leave.
+    /// They are an error.
     Strict,
     /// `JSON.stringify`: functions are left out.
     Stringify,
-    /// People look: whatever cannot be shown is left out.
+    /// For display: they are left out.
     Show,
 }
 
 impl Machine<'_> {
-    /// A value that leaves the script: a task's input, a result.
+    /// A value that leaves the script: the input of a task, a result.
     pub(crate) fn write_document(&mut self, value: &Value) -> VmResult<Json> {
         let most = self.limits.payload_bytes;
         let json =
@@ -33,7 +33,7 @@ impl Machine<'_> {
         Ok(json)
     }
 
-    /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
+    /// A value as the text of `JSON.stringify`; undefined for values that JSON does not have.
     pub(super) fn stringify(&mut self, value: &Value, style: &StringifyStyle) -> VmResult<Value> {
         if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
             return Ok(Value::Undefined);
@@ -47,21 +47,21 @@ impl Machine<'_> {
     }
 }
 
-/// How `JSON.stringify` writes.
+/// The format of `JSON.stringify`.
 #[derive(Debug, Default)]
 pub(super) struct StringifyStyle {
-    /// What stands before a line, once for each level.
+    /// The indentation of one level.
     pub(super) indent: Option<String>,
-    /// The only names that are written, in this order.
+    /// The only property names that are written, in this order.
     pub(super) names: Option<Vec<Text>>,
 }
 
-/// A value for people, as far as it can be shown.
+/// A value for display, as far as it can be shown.
 pub(crate) fn to_display_json(heap: &Heap, value: &Value, most: usize) -> Json {
     shown(heap, value, most).unwrap_or_else(|_| Json::text("(too large to show)"))
 }
 
-/// The value of a property for people, or nothing if it cannot be shown.
+/// The value of a property for display, or none if it cannot be shown.
 pub(crate) fn property_to_display_json(heap: &Heap, value: &Value, most: usize) -> Option<Json> {
     let hidden = matches!(
         value,
@@ -213,7 +213,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// `undefined` is no property; what cannot be shown is none either.
+    /// Whether a property is left out: `undefined`, or a value that cannot be shown.
     fn is_left_out(&self, value: &Value) -> bool {
         match value {
             Value::Undefined => true,

@@ -1,4 +1,4 @@
-//! Building lists and objects, taking them apart, going over them.
+//! Creates, destructures and iterates lists and objects.
 
 use super::json_in::lone_surrogate_error;
 use super::machine::Machine;
@@ -33,7 +33,7 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    /// What a list, or the characters of a string, consist of.
+    /// The elements of a list, or the characters of a string.
     pub(super) fn elements(&mut self, value: &Value) -> VmResult<Vec<Value>> {
         match value {
             Value::List(at) => {
@@ -55,7 +55,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Puts a property into the object on top.
+    /// Adds a property to the object on top.
     pub(super) fn put(&mut self, name: Text, value: Value) -> VmResult<()> {
         let Some(Value::Record(at)) = self.stack.last() else { return Err(corrupt("no object")) };
         let at = *at;
@@ -67,7 +67,7 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    /// Puts all properties of the value on top into the object below it.
+    /// Adds all properties of the value on top to the object below it.
     pub(super) fn put_all(&mut self) -> VmResult<()> {
         let value = self.pop();
         for (name, value) in self.properties(&value)? {
@@ -76,7 +76,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The properties of an object, or the positions of a list or string. Other values have none.
+    /// The properties of an object, or the indices of a list or string. Other values have none.
     pub(super) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
@@ -97,7 +97,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Throws unless properties can be taken from the value on top.
+    /// Throws if the value on top has no properties to destructure.
     pub(super) fn need_record(&self) -> VmResult<()> {
         match self.stack.last() {
             None | Some(Value::Undefined | Value::Null) => {
@@ -111,7 +111,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes the value on top a list, or throws.
+    /// Converts the value on top to a list, or throws.
     pub(super) fn need_list(&mut self) -> VmResult<()> {
         if matches!(self.stack.last(), Some(Value::List(_))) {
             return Ok(());
@@ -123,7 +123,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The object below so many keys, without them.
+    /// The object below this many keys, without them.
     pub(super) fn rest_of_record(&mut self, keys: usize) -> VmResult<()> {
         let keys = self.pop_many(keys);
         let object = self.pop();
@@ -142,7 +142,7 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    /// The elements of the list on top from a position on; the list stays below.
+    /// The elements of the list on top from an index on; the list stays below.
     pub(super) fn rest_of_list(&mut self, from: usize) -> VmResult<()> {
         let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
         let items = self.heap.lists.get(*at).and_then(|list| list.get(from..));
@@ -152,12 +152,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What a `for … of` goes over: the list itself, which may still grow, or letters.
+    /// The values of a `for … of`: the list itself, which may still grow, or characters.
     pub(super) fn values_to_visit(&mut self) -> VmResult<()> {
         self.need_list()
     }
 
-    /// What a `for … in` goes over: the keys at this moment.
+    /// The keys of a `for … in`, as they are now.
     pub(super) fn keys_to_visit(&mut self) -> VmResult<()> {
         let value = self.pop();
         let properties = self.properties(&value)?;

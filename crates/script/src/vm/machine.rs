@@ -1,4 +1,4 @@
-//! The machine's parts and its small movements.
+//! The parts of the machine and its basic operations.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,8 @@ use crate::awaitable::{Awaitable, Kind, LocalEffectKey};
 use crate::compile::{Code, Program};
 use crate::host::{EffectKind, Host};
 
-/// How far above the memory limit a straight piece of code may go before the next collection.
+/// The factor by which code without calls or jumps back may exceed the memory limit before the next
+/// collection.
 const BURST_FACTOR: usize = 4;
 
 /// A running script.
@@ -29,9 +30,9 @@ pub struct Machine<'a> {
     pub(crate) frames: Vec<Frame>,
     /// Pending effects, by their step.
     pub(crate) steps: BTreeMap<LocalEffectKey, AwaitableRef>,
-    /// What is to be taken back as soon as the turn has room for it.
+    /// Effects to cancel as soon as the turn has room.
     pub(crate) cancellations: VecDeque<(EffectKind, LocalEffectKey)>,
-    /// What the innermost frame waits for.
+    /// The awaitable for which the innermost frame waits.
     pub(crate) awaiting: Option<AwaitableRef>,
     /// The number of the next combinator.
     pub(crate) next_number: u32,
@@ -39,7 +40,7 @@ pub struct Machine<'a> {
     pub(crate) ops: u64,
     /// The number of operations after which this turn yields.
     pub(crate) slice_end: u64,
-    /// The operation that is being performed, for the positions of errors.
+    /// The current operation, for the positions of errors.
     pub(crate) pc: usize,
     /// The trace of an error that a `finally` held up.
     pub(crate) held_trace: Option<Json>,
@@ -80,7 +81,7 @@ impl<'a> Machine<'a> {
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Value {
-        // A compiled function never takes more than it gave.
+        // Compiled code never pops more than it pushed.
         self.stack.pop().unwrap_or_default()
     }
 
@@ -90,25 +91,25 @@ impl<'a> Machine<'a> {
         self.stack.split_off(from)
     }
 
-    /// Counts work that one operation does beyond itself.
+    /// Charges the work of an operation beyond its own cost.
     pub(crate) fn spend(&mut self, units: usize) {
         let ops = self.ops.saturating_add(units as u64);
         pause_point::pass(self.ops, ops);
         self.ops = ops;
     }
 
-    /// Counts the reading or writing of so many bytes.
+    /// Charges for reading or writing this many bytes.
     pub(crate) fn spend_bytes(&mut self, bytes: usize) {
         self.spend(bytes / 32);
     }
 
-    /// Whether this turn has used up its share.
+    /// Whether the slice of this turn is used up.
     #[inline]
     pub(crate) fn is_slice_over(&self) -> bool {
         self.ops >= self.slice_end
     }
 
-    /// The position in the source of what is being performed.
+    /// The source position of the current operation.
     pub(crate) fn current_offset(&self) -> u32 {
         let script = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Script(script) => Some(script),
@@ -125,14 +126,15 @@ impl<'a> Machine<'a> {
         self.program.position(self.current_offset())
     }
 
-    /// Puts line and column of a position into an error.
+    /// Sets line and column of a position in an error.
     pub(crate) fn set_position(&self, record: &mut Record, at: u32) {
         let position = self.program.position(at);
         record.set("line".into(), Value::Int(i64::from(position.line)));
         record.set("column".into(), Value::Int(i64::from(position.column)));
     }
 
-    /// Makes room when too much memory is in use. Only where all values lie on the stack.
+    /// Collects garbage if too much memory is in use. Only at points where all values are on the
+    /// stack.
     pub(crate) fn check_memory(&mut self) -> VmResult<()> {
         if self.heap.bytes <= self.limits.value_bytes {
             return Ok(());
@@ -144,7 +146,7 @@ impl<'a> Machine<'a> {
         if self.heap.bytes > self.limits.value_bytes { Err(self.out_of_memory()) } else { Ok(()) }
     }
 
-    /// Refuses to go far beyond the limit between two collections.
+    /// Fails if memory use is far above the limit between two collections.
     pub(crate) fn check_burst(&self) -> VmResult<()> {
         let most = self.limits.value_bytes.saturating_mul(BURST_FACTOR);
         if self.heap.bytes > most { Err(self.out_of_memory()) } else { Ok(()) }
@@ -155,7 +157,7 @@ impl<'a> Machine<'a> {
         limit("value_limit", text)
     }
 
-    /// Refuses a list or object of too many entries.
+    /// Rejects a list or object with too many entries.
     pub(crate) fn check_entries(&self, count: usize) -> VmResult<()> {
         if count <= self.limits.entries {
             return Ok(());
@@ -164,7 +166,7 @@ impl<'a> Machine<'a> {
         Err(limit("entries_limit", text))
     }
 
-    /// Refuses a string of too many bytes, and counts its cost.
+    /// Rejects a string that is too long, and charges for it.
     pub(crate) fn check_text(&mut self, bytes: usize) -> VmResult<()> {
         if bytes > self.limits.string_bytes {
             let text = format!("a string has more than {} bytes", self.limits.string_bytes);
@@ -191,18 +193,19 @@ impl<'a> Machine<'a> {
         Ok(list)
     }
 
-    /// Everything that can still be reached from the stack, the frames and pending combinators.
+    /// Everything reachable from the stack, the frames and pending combinators.
     fn mark(&self) -> ReachableMarks {
         self.mark_from(self.stack.clone())
     }
 
-    /// The same from other values than those of the stack.
+    /// The same from other roots than the stack.
     pub(crate) fn mark_from(&self, mut roots: Vec<Value>) -> ReachableMarks {
         for frame in &self.frames {
             frame_roots(frame, &mut roots);
         }
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
-            // It may have losers to cancel one day, so it stays until it is decided.
+            // A pending combinator is kept even if unreachable: when it is decided, its losers are
+            // cancelled.
             let is_combinator = matches!(awaitable.kind, Kind::Combinator(_));
             if is_combinator && Awaitable::is_pending(awaitable) {
                 roots.push(Value::Awaitable(at));
@@ -211,7 +214,7 @@ impl<'a> Machine<'a> {
         ReachableMarks::from_roots(&self.heap, roots)
     }
 
-    /// A fault with the line at which it happened.
+    /// A fault with the line at which it occurred.
     pub(crate) fn located(&self, mut fault: Fault) -> Fault {
         if fault.element.is_none() {
             let position = self.position();

@@ -1,13 +1,13 @@
 //! The machine that runs compiled scripts.
 //!
 //! ```text
-//!   frames   [ workflow ][ order ][ map ][ arrow ]     who is in the middle of what
-//!   stack    [ locals, operands ][ locals … ]          one row of values, cut by the frames
-//!   heap     lists, objects, functions, cells, awaitables, by number
+//!  frames   [ workflow ][ order ][ map ][ arrow ]     calls that have not returned
+//!  stack    [ locals, operands ][ locals … ]          one array of values, divided by the frames
+//!  heap     lists, objects, functions, cells, awaitables, by number
 //! ```
 //!
-//! Calls of scripts push a frame and never a Rust call, so the whole state is these three and can
-//! be saved at every point. Every operation counts; what costs more counts more.
+//! A call in a script pushes a frame and never recurses in Rust, so these three are the whole state
+//! and can be saved at every point. Every operation is counted; expensive ones count more.
 
 mod arithmetic;
 mod builtin;

@@ -6,8 +6,8 @@ use super::convert::is_blank;
 use super::text::Text;
 use super::value::Value;
 
-/// Reads a number of a document: an integer, a double, or, when it is neither exactly, the text
-/// itself, so that it leaves as it came.
+/// A number of a document: an integer or a double if it is exact, otherwise the text itself, so
+/// that it is written back unchanged.
 pub(crate) fn document_number(text: &str) -> Value {
     let is_integer = !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
     if is_integer && let Ok(value) = text.parse::<i64>() {
@@ -27,12 +27,12 @@ fn same_decimal(one: &str, other: &str) -> bool {
     decimal(one) == decimal(other)
 }
 
-/// Whether the nearest double of a literal is the number that is written.
+/// Whether the nearest double of a literal is exactly the written number.
 pub(crate) fn is_exact(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(|value| same_decimal(text, &format!("{value:e}")))
 }
 
-/// Sign, digits without zeros at their ends, and the exponent of the last digit.
+/// Sign, digits without leading and trailing zeros, and the exponent of the last digit.
 fn decimal(text: &str) -> Option<(bool, String, i64)> {
     let (text, negative) = text.strip_prefix('-').map_or((text, false), |rest| (rest, true));
     let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -49,7 +49,7 @@ fn decimal(text: &str) -> Option<(bool, String, i64)> {
     Some((negative && !digits.is_empty(), digits, exponent))
 }
 
-/// A double as JavaScript prints it: the shortest text that reads back as the same number.
+/// A double as JavaScript prints it: the shortest text that parses to the same number.
 pub(crate) fn print_float(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -89,7 +89,7 @@ pub(crate) fn print_float(value: f64) -> String {
     text
 }
 
-/// A text as a number, as `Number()` reads it; what is none is NaN.
+/// A text as a number, as `Number()` parses it; NaN if it is none.
 pub(crate) fn read_number(text: &str) -> f64 {
     let text = text.trim_matches(is_blank);
     if text.is_empty() {
@@ -107,7 +107,7 @@ pub(crate) fn read_number(text: &str) -> f64 {
     }
 }
 
-/// Digits to a base that is a power of two: the nearest double, halves to even.
+/// Digits in a base that is a power of two: the nearest double, halves to even.
 fn radix_number(digits: &str, radix: u32) -> Option<f64> {
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
@@ -117,7 +117,7 @@ fn radix_number(digits: &str, radix: u32) -> Option<f64> {
         if value >> 100 == 0 {
             value = value * u128::from(radix) + u128::from(digit);
         } else {
-            // Far behind the precision of a double: only whether anything is there counts.
+            // Beyond the precision of a double only whether a digit is non-zero matters.
             lost |= digit != 0;
             shift = shift.saturating_add(radix.ilog2().cast_signed());
         }
@@ -127,7 +127,7 @@ fn radix_number(digits: &str, radix: u32) -> Option<f64> {
     Some(nearest * libm::exp2(f64::from(shift)))
 }
 
-/// A text that begins with a decimal number and holds nothing else.
+/// A text that is one decimal number and nothing else.
 pub(crate) fn decimal_number(text: &str) -> f64 {
     match text.trim_start_matches(['-', '+']) {
         "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
@@ -136,7 +136,7 @@ pub(crate) fn decimal_number(text: &str) -> f64 {
     }
 }
 
-/// How much of a text is a decimal number, or `Infinity`.
+/// The length of the decimal number or `Infinity` at the beginning of a text.
 pub(crate) fn decimal_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
@@ -163,16 +163,15 @@ pub(crate) fn decimal_length(text: &str) -> usize {
     end
 }
 
-/// The digits of a double, exactly: the whole part and the fraction.
+/// All digits of a double, exactly: integer part and fraction.
 fn exact_digits(value: f64) -> (String, String) {
-    // No double has more digits behind its point.
+    // No double has more digits after its point.
     let text = format!("{:.1074}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((text.as_str(), ""));
     (whole.to_owned(), fraction.to_owned())
 }
 
-/// The first so many digits, the last one rounded; halves go up. True when a digit was added in
-/// front.
+/// The first digits, with the last one rounded half up. True if a digit was added in front.
 fn round_digits(digits: &str, keep: usize) -> (String, bool) {
     let mut kept: Vec<u8> = digits.bytes().take(keep).collect();
     if digits.as_bytes().get(keep).is_none_or(|digit| *digit < b'5') {
@@ -202,7 +201,7 @@ pub(crate) fn fixed(value: f64, digits: usize) -> String {
     format!("{sign}{whole}{point}{fraction}")
 }
 
-/// So many digits that matter, and the exponent of the first one.
+/// This many significant digits, and the exponent of the first one.
 fn significant(value: f64, count: usize) -> (String, i32) {
     let (whole, fraction) = exact_digits(value);
     let all = format!("{whole}{fraction}");
@@ -213,7 +212,7 @@ fn significant(value: f64, count: usize) -> (String, i32) {
     let index = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let exponent = index(whole.len()) - 1 - index(zeros);
     let mut digits = all.get(zeros..).unwrap_or_default().to_owned();
-    // A double near its end has fewer digits than are asked for.
+    // A subnormal double has fewer digits than requested.
     digits.extend(std::iter::repeat_n('0', count.saturating_sub(digits.len())));
     let (mut digits, carried) = round_digits(&digits, count);
     digits.truncate(count);
@@ -264,8 +263,8 @@ fn with_exponent(digits: &str, exponent: i32) -> String {
     format!("{first}{point}{rest}e{plus}{exponent}")
 }
 
-/// `toString(radix)`: the shortest digits that tell the double from its neighbours. Nothing for
-/// whole parts that have more digits than a double knows, to a base that is no power of two.
+/// `toString(radix)`: the shortest digits that distinguish the double from its neighbours. None for
+/// integer parts beyond the precision of a double in a base that is not a power of two.
 pub(crate) fn with_radix(value: f64, radix: u32) -> Option<String> {
     if !value.is_finite() || value == 0.0 {
         return Some(print_float(value));
@@ -281,7 +280,7 @@ pub(crate) fn with_radix(value: f64, radix: u32) -> Option<String> {
     Some(text)
 }
 
-/// The digits of a whole number.
+/// The digits of an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -291,7 +290,8 @@ fn whole_digits(whole: f64, radix: u32) -> Option<String> {
     if whole > 9_007_199_254_740_992.0 && !radix.is_power_of_two() {
         return None;
     }
-    // Beyond 2^53 a double is an integer of 53 bits and zeros: the zeros are written at the end.
+    // Beyond 2^53 a double is an integer of 53 bits followed by zeros, which are written at the
+    // end.
     let (mut rest, mut zeros) = (whole, 0);
     while rest >= 18_446_744_073_709_551_616.0 {
         rest /= f64::from(radix);
@@ -307,9 +307,9 @@ fn whole_digits(whole: f64, radix: u32) -> Option<String> {
     Some(digits.chain(std::iter::repeat_n('0', zeros)).collect())
 }
 
-/// The digits behind the point, by the fixed-point method of Steele and White ("How to print
-/// floating-point numbers accurately", 1990): digits are taken until what is left, or what is
-/// missing to the next digit, is less than half of the distance to the next double.
+/// The digits after the point, by the fixed-point method of Steele and White ("How to print
+/// floating-point numbers accurately", 1990): digits are generated until the remainder, or the
+/// distance to the next digit, is less than half the distance to the next double.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -319,7 +319,7 @@ fn whole_digits(whole: f64, radix: u32) -> Option<String> {
 fn fraction_digits(size: f64, radix: u32) -> Vec<u32> {
     let base = f64::from(radix);
     let mut left = size.fract();
-    // The smallest double has no half.
+    // Half of the smallest double is zero, so the smallest double itself is used.
     let mut unsure = ((size.next_up() - size) / 2.0).max(f64::from_bits(1));
     let mut digits = Vec::new();
     let mut is_done = left < unsure;

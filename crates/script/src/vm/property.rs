@@ -108,7 +108,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lists have positions and a length, and nothing else to set; other values have nothing.
+    /// Lists have indices and a length that can be set; other values have nothing.
     fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> VmResult<()> {
         let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
         match (object, index_of_name(name.as_str())) {
@@ -215,7 +215,7 @@ impl Machine<'_> {
     }
 }
 
-/// What a property is that a value does not have: nothing, unless JavaScript has something there.
+/// The value of a missing property: undefined, or an error if JavaScript inherits something there.
 fn nothing(object: &Value, name: &Text) -> VmResult<Value> {
     match object.kind() {
         Some(kind) if is_inherited(kind, name.as_str()) => {

@@ -1,4 +1,4 @@
-//! What keeps an operation from its result.
+//! Errors and faults of operations.
 
 use meantime_core::Fault;
 use meantime_core::time::TimeError;
@@ -8,17 +8,17 @@ use super::value::Value;
 /// The result of an operation.
 pub(crate) type VmResult<T> = Result<T, Raise>;
 
-/// Boxed, because results are passed around in the hottest loops.
+/// Boxed to keep `Result` small in the hottest loops.
 #[derive(Debug)]
 pub(crate) struct Raise(pub(crate) Box<RaiseKind>);
 
 #[derive(Debug)]
 pub(crate) enum RaiseKind {
-    /// Thrown by the script, or an error that is complete.
+    /// Thrown by the script, or a complete error.
     Throw(Value),
-    /// An error of the engine; it gets its position where it is noticed.
+    /// An error of the engine; its position is added when it is handled.
     Error { name: &'static str, code: &'static str, message: String },
-    /// A limit was reached, or the state makes no sense: the turn cannot go on.
+    /// A limit was reached, or the state is invalid: the turn cannot continue.
     Fault(Fault),
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn range_error(message: impl Into<String>) -> Raise {
     }))
 }
 
-/// A text that is no JSON.
+/// A text that is not JSON.
 pub(crate) fn syntax_error(message: impl Into<String>) -> Raise {
     Raise(Box::new(RaiseKind::Error {
         name: "SyntaxError",
@@ -59,12 +59,12 @@ pub(crate) fn syntax_error(message: impl Into<String>) -> Raise {
     }))
 }
 
-/// The code of what is refused when it runs, rather than done differently.
+/// The code of features that are rejected at run time.
 const fn code() -> &'static str {
     "unsupported"
 }
 
-/// Something that JavaScript does and this language refuses, rather than doing it differently.
+/// A JavaScript feature that is rejected rather than done differently.
 pub(crate) fn unsupported(message: impl Into<String>) -> Raise {
     Raise(Box::new(RaiseKind::Error { name: "TypeError", code: code(), message: message.into() }))
 }
@@ -86,7 +86,7 @@ pub(crate) fn limit(code: &str, message: impl Into<String>) -> Raise {
     Raise::fault(Fault::new(code, message))
 }
 
-/// Something that no compiled script can do: the state is not what it was.
+/// Something that compiled code never does: the state is corrupt.
 pub(crate) fn corrupt(what: &str) -> Raise {
-    limit("corrupt_state", format!("the saved state makes no sense: {what}"))
+    limit("corrupt_state", format!("the saved state is invalid: {what}"))
 }

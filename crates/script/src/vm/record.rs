@@ -1,4 +1,4 @@
-//! Objects: properties in the order in which they were made, and how JavaScript orders them.
+//! Objects: properties in insertion order, and the iteration order of JavaScript.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use super::convert::index_of_name;
 use super::text::Text;
 use super::value::Value;
 
-/// Above this size properties are also found through an index.
+/// Larger objects also have an index.
 const MAX_UNINDEXED_PROPERTIES: usize = 12;
 
 /// The properties of an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     entries: Vec<(Text, Value)>,
-    /// Built when the object is large. A tree, not a hash, so names cannot be chosen to collide.
+    /// Only for large objects. A tree, not a hash table, so that names cannot be chosen to collide.
     index: Option<BTreeMap<Text, u32>>,
-    /// Whether a name is an index, so that the order is another one.
+    /// Whether a name is an array index, which changes the iteration order.
     has_index: bool,
 }
 
@@ -25,12 +25,12 @@ impl Record {
         self.entries.len()
     }
 
-    /// The properties in the order in which they were made.
+    /// The properties in insertion order.
     pub(crate) fn entries(&self) -> &[(Text, Value)] {
         &self.entries
     }
 
-    /// The properties as JavaScript goes over them: names that are indices first, by number.
+    /// The properties in JavaScript's order: array indices first, by number.
     pub(crate) fn ordered(&self) -> Cow<'_, [(Text, Value)]> {
         let index = |entry: &(Text, Value)| index_of_name(entry.0.as_str());
         if !self.has_index {
@@ -41,8 +41,8 @@ impl Record {
         Cow::Owned(entries)
     }
 
-    /// The properties that a loop or a copy sees. Those that tell what an error is are not among
-    /// them, as in JavaScript.
+    /// The properties that a loop or a copy sees. As in JavaScript, those that describe an error
+    /// are excluded.
     pub(crate) fn enumerable(&self) -> Vec<(Text, Value)> {
         let mut entries = self.ordered().into_owned();
         if let Some((name, _)) = self.error_parts() {
@@ -55,8 +55,8 @@ impl Record {
         entries
     }
 
-    /// Name and message, if it is an error: one that was made by `new Error` or by the engine, and
-    /// so has a position.
+    /// Name and message, if it is an error: created by `new Error` or by the engine, so that it has
+    /// a position.
     pub(crate) fn error_parts(&self) -> Option<(&str, &str)> {
         let text = |name: &str| match self.get_str(name) {
             Some(Value::Text(text)) => Some(text.as_str()),
@@ -84,13 +84,13 @@ impl Record {
             .map(|(_, value)| value)
     }
 
-    /// By a name that is not a value of a script.
+    /// By a name that is not a text of the script.
     pub(crate) fn get_str(&self, name: &str) -> Option<&Value> {
         let found = self.entries.iter().find(|(known, _)| known.as_str() == name);
         found.map(|(_, value)| value)
     }
 
-    /// Sets a property; says whether it is new.
+    /// Sets a property; returns whether it is new.
     pub(crate) fn set(&mut self, name: Text, value: Value) -> bool {
         if let Some(entry) =
             self.index_of(&name).and_then(|item_index| self.entries.get_mut(item_index))

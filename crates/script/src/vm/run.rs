@@ -1,4 +1,4 @@
-//! The loop that performs operations.
+//! The main loop.
 
 use super::arithmetic::{exact_sum, safe};
 use std::cmp::Ordering;
@@ -14,9 +14,9 @@ use crate::compile::{Code, Op};
 /// Why the machine stopped.
 #[derive(Debug)]
 pub enum StopReason {
-    /// It waits for something to end.
+    /// It waits for an awaitable.
     Waiting,
-    /// It has used up its share of this turn, or the turn has no room for more effects.
+    /// The slice is used up, or the turn has no room for more effects.
     Yield,
     /// The workflow has returned. Its value is on top of the stack.
     Finished,
@@ -27,9 +27,9 @@ pub enum StopReason {
     },
 }
 
-/// What an operation asks of the loop.
+/// What the loop does after an operation.
 enum LoopControl {
-    /// The innermost frame is another one now.
+    /// Another frame is now the innermost.
     Frame,
     Stop(StopReason),
 }
@@ -65,7 +65,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Performs operations of the innermost frame until another one is.
+    /// Performs operations until another frame is the innermost.
     #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
     fn execute(&mut self) -> VmResult<LoopControl> {
         let Some(Frame::Script(frame)) = self.frames.last() else {
@@ -74,7 +74,7 @@ impl Machine<'_> {
         let (base, mut pc) = (frame.base, frame.pc);
         let code = self.code(frame)?;
         let ops: &[Op] = &code.ops;
-        // Operations are counted where they leave a straight line, not one by one.
+        // Operations are counted at jumps and calls, not one by one.
         let mut from = pc;
         macro_rules! count {
             () => {{
@@ -137,7 +137,7 @@ impl Machine<'_> {
                 },
                 Op::RemInt(by) => {
                     match self.stack.last_mut() {
-                        // A negative number may leave a negative zero.
+                        // The remainder of a negative number may be negative zero.
                         Some(Value::Int(value)) if *value >= 0 && safe(*value) => {
                             *value = value.checked_rem(i64::from(by)).unwrap_or(0);
                         }
@@ -260,7 +260,7 @@ impl Machine<'_> {
                         return Ok(LoopControl::Stop(StopReason::Yield));
                     }
                     self.check_memory()?;
-                    // Whoever is called may be on top when this returns.
+                    // The call may push a frame, so the position to return to is stored first.
                     self.set_pc(pc);
                     if self.call(op)? {
                         return Ok(LoopControl::Frame);
@@ -276,7 +276,8 @@ impl Machine<'_> {
                 Op::Finish => {
                     count!();
                     self.set_pc(pc - 1);
-                    // Losers are cancelled before the end, which would let tasks run on.
+                    // Losers are cancelled before the workflow ends; at the end, tasks would be
+                    // left running.
                     self.flush_cancellations();
                     let over = self.cancellations.is_empty();
                     return Ok(LoopControl::Stop(if over {
@@ -294,7 +295,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Operations that the innermost loops rarely meet. A jump is given back.
+    /// Operations that are rare in inner loops. Returns the target of a jump.
     #[inline(never)]
     #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
     fn perform(&mut self, op: Op, base: usize, code: &Code) -> VmResult<Option<usize>> {
@@ -541,7 +542,7 @@ impl Machine<'_> {
         None
     }
 
-    /// `await`: the value of what has ended, an error of what failed, or a stop.
+    /// `await`: the value or the error of a settled awaitable, or a stop.
     fn await_top(&mut self, pc: usize) -> VmResult<Option<StopReason>> {
         let Some(Value::Awaitable(at)) = self.stack.last() else { return Ok(None) };
         let at = *at;

@@ -1,5 +1,5 @@
-//! `sort`: stable, in place. Without a function elements are compared as texts, by their units.
-//! What is undefined comes last, and no function is asked about it.
+//! `sort`: stable, in place. Without a function elements are compared as texts by UTF-16 units.
+//! Undefined elements come last and are never passed to the function.
 
 use super::compare::compare_texts;
 use super::frame::{Frame, SortFrame};
@@ -9,7 +9,7 @@ use super::run::StopReason;
 use super::value::{ListRef, Value};
 
 impl Machine<'_> {
-    /// Begins a sort. True when a frame was made.
+    /// Starts a sort. True if a frame was created.
     pub(super) fn begin_sort(&mut self, list: ListRef, by: Option<&Value>) -> VmResult<bool> {
         let items = self.heap.lists.get(list).cloned().unwrap_or_default();
         self.spend(items.len());
@@ -58,7 +58,7 @@ impl Machine<'_> {
         Ok(sorted)
     }
 
-    /// Takes the result of the last comparison, if there is one, and asks for the next.
+    /// Accepts the result of the last comparison, if there is one, and starts the next.
     pub(super) fn sort_step(&mut self, mut result: Option<Value>) -> VmResult<Option<StopReason>> {
         loop {
             let Some(Frame::Sort(frame)) = self.frames.last() else {
@@ -66,8 +66,8 @@ impl Machine<'_> {
             };
             let mut frame = frame.clone();
             if let Some(value) = result.take() {
-                // The function was asked about the right and the left one, in this order, which is
-                // what other engines do: only a negative answer changes their order.
+                // The function was called with the right and the left element, in this order, as
+                // other engines do: only a negative result moves the right one first.
                 let right_first = self.float_of(&value)? < 0.0;
                 self.take_one(&mut frame, !right_first)?;
             }
@@ -121,7 +121,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether two elements must be compared; if not, the sort has moved on.
+    /// Whether two elements must be compared; if not, elements were moved without a comparison.
     fn needs_comparison(&mut self, frame: &mut SortFrame, total: usize) -> VmResult<bool> {
         if frame.width >= total {
             return Ok(false);
@@ -131,7 +131,7 @@ impl Machine<'_> {
         if frame.left < middle && frame.right < end {
             return Ok(true);
         }
-        // One run is used up: the rest of the other follows.
+        // One run is empty: the rest of the other follows.
         self.move_range(frame, frame.left, middle)?;
         self.move_range(frame, frame.right, end)?;
         frame.start = end;

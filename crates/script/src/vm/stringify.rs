@@ -1,9 +1,9 @@
-//! `JSON.stringify`: what is written is first asked for, property by property.
+//! `JSON.stringify`: calls the functions that replace values, then writes the result.
 //!
-//! A function as its second argument, and functions named `toJSON`, say what stands in the position
-//! of a value. They are functions of the script, so there is a frame that calls them one after
-//! the other and may be saved between any two calls. It makes a copy of the value with their
-//! answers in it, from the outside in, and the copy is written at the end.
+//! A function as the second argument and functions named `toJSON` replace values. They are
+//! functions of the script, so a frame calls them one after another and can be saved between any
+//! two calls. It creates a copy of the value with the replacements, from the outside in, which is
+//! written at the end.
 
 use meantime_core::Json;
 
@@ -17,15 +17,15 @@ use super::run::StopReason;
 use super::text::Text;
 use super::value::{ListRef, Value};
 
-/// Values that one level of the copy takes in the list of levels: what is gone through, its copy,
-/// the names that are left to do, and how many are done.
+/// The entries per level in the list of levels: the visited value, its copy, the remaining names,
+/// and the number of finished ones.
 const VALUES_PER_LEVEL: usize = 4;
 
-/// The most that stands before a line for one level.
+/// The maximum indentation of one level.
 const MAX_INDENT: usize = 10;
 
 impl Machine<'_> {
-    /// Begins `JSON.stringify`. True when a frame was made; otherwise the text is on the stack.
+    /// Starts `JSON.stringify`. True if a frame was created; otherwise the text is on the stack.
     pub(super) fn begin_stringify(&mut self, args: &[Value]) -> VmResult<bool> {
         let value = args.first().cloned().unwrap_or_default();
         let replacer = args.get(1).cloned().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Machine<'_> {
             Some(indent) => self.new_text(indent)?,
             None => Value::Undefined,
         };
-        // The value is the only property of an object, under no name.
+        // The value is the only property of an object, with the empty name.
         let mut holder = Record::default();
         holder.set(Text::new(""), value);
         let source = self.heap.new_record(holder);
@@ -66,7 +66,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// `JSON.stringify` where no function of the script has to be asked.
+    /// `JSON.stringify` without functions of the script.
     pub(super) fn stringify_at_once(&mut self, args: &[Value]) -> VmResult<Value> {
         let value = args.first().cloned().unwrap_or_default();
         let calls = matches!(args.get(1), Some(Value::Function(_) | Value::Builtin(_)));
@@ -79,7 +79,7 @@ impl Machine<'_> {
         self.stringify(&value, &StringifyStyle { indent: indent(args.get(2))?, names })
     }
 
-    /// The names of a list as second argument, each once.
+    /// The names in a list as second argument, each once.
     fn only_names(&mut self, replacer: Option<&Value>) -> VmResult<Option<Vec<Text>>> {
         let Some(list @ Value::List(_)) = replacer else { return Ok(None) };
         let mut names: Vec<Text> = Vec::new();
@@ -98,7 +98,7 @@ impl Machine<'_> {
         Ok(Some(names))
     }
 
-    /// Whether an object in the value has a function `toJSON`.
+    /// Whether an object inside the value has a function `toJSON`.
     fn has_to_json(&mut self, value: &Value) -> bool {
         let mut todo = vec![value.clone()];
         let mut seen = std::collections::BTreeSet::new();
@@ -133,7 +133,7 @@ impl Machine<'_> {
         matches!(found, Value::Function(_) | Value::Builtin(_)).then(|| found.clone())
     }
 
-    /// Takes the result of the last call, if there is one, and makes the next call.
+    /// Accepts the result of the last call, if there is one, and makes the next call.
     pub(super) fn stringify_step(&mut self, answer: Option<Value>) -> VmResult<Option<StopReason>> {
         let mut answer = answer;
         loop {
@@ -178,7 +178,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a function; a library function answers at once.
+    /// Calls a function; a library function returns at once.
     fn call_with(&mut self, function: &Value, args: Vec<Value>) -> VmResult<Option<Value>> {
         match function {
             Value::Builtin(function) => self.builtin(*function, &args).map(Some),
@@ -193,7 +193,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The property that comes next, its name and value; nothing when all are done.
+    /// Name and value of the next property; none at the end.
     fn next_property(&mut self, levels: ListRef) -> VmResult<Option<(Value, Value)>> {
         loop {
             self.spend(1);
@@ -235,7 +235,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Puts a value into the copy; one with properties of its own is gone through next.
+    /// Adds a value to the copy; a list or object is visited next.
     fn store_property(
         &mut self,
         frame: &StringifyFrame,
@@ -281,8 +281,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Adds a property to the innermost copy. What JSON does not have is null in a list and nothing
-    /// in an object.
+    /// Adds a property to the innermost copy. A value that JSON does not have becomes null in a
+    /// list and is left out of an object.
     fn attach(&mut self, levels: ListRef, key: &Value, value: Value) -> VmResult<()> {
         let is_nothing = matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_));
         let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
@@ -323,7 +323,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a value can hold others.
+/// Whether a value can contain others.
 fn is_nested(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Record(_))
 }
@@ -337,7 +337,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What stands before a line for each level: so many spaces, or the beginning of a text.
+/// The indentation of one level: a number of spaces, or the beginning of a text.
 fn indent(space: Option<&Value>) -> VmResult<Option<String>> {
     let Some(space) = space else { return Ok(None) };
     let indent = match space {

@@ -38,7 +38,7 @@ impl Text {
         self.units() == self.bytes()
     }
 
-    /// The part between two positions, counted in units; nothing when one of them is inside a pair.
+    /// The part between two indices in units; none if one of them is inside a surrogate pair.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Option<Self> {
         let (from, to) = (from.min(self.units()), to.min(self.units()));
         if from >= to {
@@ -54,7 +54,7 @@ impl Text {
         String::from_utf16(&units).ok().map(Self::new)
     }
 
-    /// Whether a position is between the halves of a pair.
+    /// Whether an index is between the halves of a surrogate pair.
     pub(crate) fn is_inside_pair(&self, unit: usize) -> bool {
         unit < self.units() && self.unit_at(self.byte_at(unit)) != unit
     }
@@ -64,7 +64,7 @@ impl Text {
         !self.is_plain() && self.as_str().chars().any(|c| c.len_utf16() > 1)
     }
 
-    /// The byte offset of a position in units; inside a pair, the end of it.
+    /// The byte offset of an index in units; inside a pair, the end of the pair.
     pub(crate) fn byte_at(&self, unit: usize) -> usize {
         if self.is_plain() {
             return unit.min(self.bytes());
@@ -79,7 +79,7 @@ impl Text {
         self.bytes()
     }
 
-    /// The position in units of a byte offset.
+    /// The index in units of a byte offset.
     pub(crate) fn unit_at(&self, byte: usize) -> usize {
         if self.is_plain() {
             return byte;
@@ -95,7 +95,7 @@ impl Text {
         self.as_str().encode_utf16().nth(index)
     }
 
-    /// Where it is in memory: two clones have the same address. Only for counting.
+    /// Its address in memory, which clones share. Only for counting.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }

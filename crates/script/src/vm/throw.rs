@@ -1,4 +1,4 @@
-//! Errors: making them, finding who catches them, telling where they came from.
+//! Errors: creates them, finds their handlers, computes their traces.
 
 use meantime_core::Json;
 
@@ -12,7 +12,7 @@ use crate::compile::{Handler, HandlerKind};
 use crate::library::Builtin;
 
 impl Machine<'_> {
-    /// An error of the engine, with the position of what is being performed.
+    /// An error of the engine, with the position of the current operation.
     pub(crate) fn new_error(&mut self, name: &str, code: &str, message: &str) -> Value {
         let mut record = Record::default();
         record.set("name".into(), Value::text(name));
@@ -78,7 +78,7 @@ impl Machine<'_> {
         None
     }
 
-    /// The operation at which a frame stands.
+    /// The current operation of a frame.
     fn frame_pc(&self, index: usize, script: &ScriptFrame) -> usize {
         let is_top = index + 1 == self.frames.len();
         if is_top { self.pc } else { script.pc.saturating_sub(1) }
@@ -99,7 +99,7 @@ impl Machine<'_> {
             let Some(code) = self.program.functions.get(script.function as usize) else {
                 continue;
             };
-            // What runs before a workflow is no call of anybody.
+            // The code before a workflow is not a call.
             if index == 0 && !code.is_workflow {
                 continue;
             }

@@ -1,9 +1,9 @@
-//! Values: two words each. Lists, objects, functions and awaitables live in the heap.
+//! Values: two words each. Lists, objects, functions and awaitables are in the heap.
 
 use super::text::Text;
 use crate::library::{Builtin, Kind};
 
-/// A position in one of the heap's arenas.
+/// A reference into one of the heap's arenas.
 pub(crate) trait Reference: Copy + Ord {
     fn index(self) -> usize;
     fn at(index: u32) -> Self;
@@ -12,7 +12,7 @@ pub(crate) trait Reference: Copy + Ord {
 macro_rules! references {
     ($($name:ident)*) => {
         $(
-            /// A position in its arena.
+            /// An index of its arena.
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
             pub(crate) struct $name(pub(crate) u32);
 
@@ -41,14 +41,14 @@ pub(crate) enum Value {
     Int(i64),
     Float(f64),
     Text(Text),
-    /// A JSON number that fits neither an integer nor a double: kept as it was written.
+    /// A JSON number that is exact neither as an integer nor as a double: kept as text.
     Verbatim(Text),
     List(ListRef),
     Record(RecordRef),
     Function(FunctionRef),
     Builtin(Builtin),
     Awaitable(AwaitableRef),
-    /// A variable that an inner function shares. Never seen by a script.
+    /// A variable shared with an inner function. Never visible to a script.
     Cell(CellRef),
 }
 
@@ -72,7 +72,7 @@ impl Value {
         }
     }
 
-    /// What `typeof` says.
+    /// The result of `typeof`.
     pub(crate) const fn type_name(&self) -> &'static str {
         match self {
             Self::Undefined | Self::Cell(_) => "undefined",
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// What it is, for messages.
+    /// The name of its kind in messages.
     pub(crate) const fn kind_name(&self) -> &'static str {
         match self {
             Self::Undefined | Self::Cell(_) => "undefined",
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// What it is, as far as its methods are concerned.
+    /// Its kind for method lookup.
     pub(crate) const fn kind(&self) -> Option<Kind> {
         match self {
             Self::Bool(_) => Some(Kind::Bool),
@@ -113,7 +113,7 @@ impl Value {
         }
     }
 
-    /// An integer, also when it is written as a double.
+    /// The integer, even if it is stored as a double.
     #[expect(clippy::cast_possible_truncation, reason = "the fraction and range are checked")]
     pub(crate) fn as_int(&self) -> Option<i64> {
         const EXACT_INTEGER_LIMIT: f64 = 9_007_199_254_740_992.0;

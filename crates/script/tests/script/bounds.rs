@@ -1,4 +1,4 @@
-//! Scripts that want too much: every one ends, with the same result on every machine.
+//! Scripts that exceed limits: each of them ends, with the same result on every machine.
 
 use meantime_core::Limits;
 
@@ -132,7 +132,8 @@ fn hostile_scripts_meet_their_limits() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Nesting is bounded before the stack is: these are read, or refused, and nothing overflows.
+/// Nesting is limited before the stack is used up: these sources are read or refused, and nothing
+/// overflows.
 #[test]
 fn deep_sources_do_not_overflow() {
     let deep = |open: &str, inner: &str, close: &str, times: usize| {
@@ -176,7 +177,7 @@ fn deep_sources_do_not_overflow() {
     }
 }
 
-/// Costs grow with the length of a source, not with its square.
+/// The cost of compiling grows linearly with the length of a source.
 #[test]
 fn long_sources_are_compiled() {
     let many = |line: fn(usize) -> String| (0..20_000).map(line).collect::<Vec<_>>().join("\n");

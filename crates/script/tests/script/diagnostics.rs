@@ -1,4 +1,4 @@
-//! What is refused, what is only doubtful, and where the caret points.
+//! Errors, warnings, and the positions at which the caret points.
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! A host that starts everything and writes it down.
+//! A host that starts every effect and records it.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ impl Host for Recorder {
     }
 }
 
-/// Compiles a script that must be good.
+/// Compiles a script that must be valid.
 pub(crate) fn program(text: &str) -> Program {
     let compiled = compile_script(&Arc::from(text), "test.flow.js");
     match compiled.program {
@@ -88,12 +88,12 @@ pub(crate) fn program(text: &str) -> Program {
     }
 }
 
-/// Runs a script that never waits, to its end: its result, or its error.
+/// Runs a script that never waits to its end; returns its result or its error.
 pub(crate) fn eval(text: &str) -> String {
     eval_with(text, "{}", &Limits::default())
 }
 
-/// The same with an input and limits; a script that gives way is saved and loaded.
+/// Like [`eval`], with an input and limits; a script that yields is saved and loaded.
 pub(crate) fn eval_with(text: &str, input: &str, limits: &Limits) -> String {
     let program = program(text);
     let mut host = Recorder::new(1);
@@ -129,7 +129,7 @@ fn fault_text(fault: &Fault) -> String {
     format!("fault {}: {}", fault.code, fault.message)
 }
 
-/// A script whose effects end one by one, saved and loaded in between.
+/// A script whose effects end one by one; it is saved and loaded in between.
 pub(crate) struct Story {
     program: Program,
     limits: Limits,
@@ -156,12 +156,12 @@ impl Story {
         story
     }
 
-    /// An effect, named by turn and ordinal, ends with a result.
+    /// Completes the effect with this turn and ordinal.
     pub(crate) fn done(&mut self, turn: u64, ordinal: u32, json: &str) {
         self.take(turn, ordinal, Settlement::Done(Json::parse(json).expect("as the test says")));
     }
 
-    /// An effect fails.
+    /// Lets an effect fail.
     pub(crate) fn failed(&mut self, turn: u64, ordinal: u32, code: &str) {
         let (name, code) = ("TaskError", code.to_owned());
         let message = "failed".to_owned();

@@ -1,4 +1,4 @@
-//! What the language means.
+//! The semantics of the language.
 
 use crate::host::eval;
 

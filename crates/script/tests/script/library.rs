@@ -147,7 +147,7 @@ fn time_and_chance_come_from_the_turn() {
     );
 }
 
-/// The replacer as list and as function, the indent, and `toJSON`: what Node gives.
+/// The replacer as list and as function, the indent, and `toJSON`, as in Node.
 #[test]
 fn json_stringify_is_that_of_node() {
     check(include_str!("stringify.txt"));

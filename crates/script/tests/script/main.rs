@@ -1,4 +1,4 @@
-//! The language of flow scripts: what it means, what it refuses, what it saves.
+//! The language of flow scripts: its semantics, its diagnostics, its saved state.
 
 mod bounds;
 mod diagnostics;

@@ -44,7 +44,7 @@ async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::SurfaceDef
 }
 
 impl SurfaceTarget {
-    /// The subject of a request; nothing when its route belongs to operators alone.
+    /// The target of a request; `None` if its route is for operators only.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let route = request.extensions().get::<MatchedPath>()?.as_str().strip_prefix(BASE)?;
         let path = request.uri().path().strip_prefix(BASE)?;

@@ -112,7 +112,7 @@ async fn check_token(
     }
 }
 
-/// What the request presents at the place where it is looked for.
+/// The credential of the request, at the configured location.
 fn find_credential(
     request: &Request,
     source: Option<&CredentialSource>,

@@ -25,7 +25,7 @@ pub(super) fn describe_query_error(text: &str) -> String {
     match text.split_once(": ") {
         Some((name, text)) if is_name(name) => {
             let text = describe_shape(text, "query parameter");
-            // It names the parameter itself.
+            // The message contains the name of the parameter already.
             let is_named = text.contains(&format!("`{name}`"));
             if is_named { text } else { format!("`{name}`: {text}") }
         }
@@ -167,7 +167,7 @@ mod tests {
         Large,
     }
 
-    /// Repairs II, item 26: none of the parser's own words reaches a caller.
+    /// Repairs II, item 26: no message of the parser itself reaches a caller.
     #[test]
     fn bodies_are_refused_in_the_words_of_the_api() {
         let bodies = [

@@ -49,7 +49,7 @@ impl SurfaceIndex {
         Ok(self.find_api(app, path).await)
     }
 
-    /// The same for unauthenticated callers: the index may be slightly old.
+    /// Like [`Self::api`], for unauthenticated callers: the index may be slightly old.
     pub(crate) async fn public_api(
         &self,
         app: &App,

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock whose two times are moved by hand.
+    /// A clock whose two times the test sets.
     #[derive(Default)]
     struct ManualClock {
         engine: AtomicI64,
@@ -118,12 +118,12 @@ mod tests {
         assert_eq!(clock.until(due), Some(Duration::from_millis(100)));
         manual.real.store(50_500, Ordering::SeqCst);
         assert_eq!(engine(), 1_500);
-        // It stands there, and goes on with the engine's clock once that has caught up.
+        // It stays there, and continues with the engine's clock once that has caught up.
         manual.real.store(60_000, Ordering::SeqCst);
         assert_eq!(engine(), 1_500);
         manual.engine.store(9_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);
-        // An instant that is no longer awaited does not come.
+        // An instant that is no longer awaited is not reached.
         clock.until(Timestamp::from_millis(10_000));
         manual.real.store(90_000, Ordering::SeqCst);
         assert_eq!(engine(), 9_000);

@@ -47,8 +47,8 @@ pub(crate) async fn latest(
     Ok(named)
 }
 
-/// The latest version of the API that answers at `/apis/<name>`: the one of that name, or one whose
-/// route that is. A deployment that would make it two is refused.
+/// The latest version of the API that answers at `/apis/<name>`: the API of that name, or the one
+/// with that route. A deployment that would make this ambiguous is refused.
 pub(crate) async fn api(app: &App, name: &str) -> Result<SurfaceDefinition, Problem> {
     let unknown = match latest(app, name, Kind::Api).await {
         Ok(named) => return Ok(named),

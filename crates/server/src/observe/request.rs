@@ -159,7 +159,7 @@ pub(crate) async fn observe_request(
 }
 
 thread_local! {
-    /// Buffered: one system call for each request would be a twentieth of the cost of a start.
+    /// Buffered: a system call for each request would cost a twentieth of a start.
     static REQUEST_ID_ENTROPY: RefCell<SystemEntropy> = RefCell::default();
 }
 

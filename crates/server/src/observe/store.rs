@@ -25,7 +25,7 @@ pub(crate) async fn log_store(mut standing: watch::Receiver<StoreHealth>) {
     }
 }
 
-/// Logs every damaged instance that is set aside, until the engine stops.
+/// Logs every damaged instance, until the engine stops.
 pub(crate) async fn log_damage(mut damaged: watch::Receiver<BTreeMap<InstanceId, String>>) {
     let mut logged = BTreeMap::new();
     loop {

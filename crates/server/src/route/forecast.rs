@@ -184,7 +184,7 @@ async fn add_timers(
     }
 }
 
-/// Where timers go on after a cursor: those of an instant come before the occurrences of it.
+/// Where timers continue after a cursor: timers come before occurrences of the same instant.
 const fn first_instant(after: DueKey) -> Timestamp {
     match after.of {
         DueOf::Timer(_) => after.at,
@@ -285,7 +285,7 @@ async fn to_event(
     })
 }
 
-/// A place in a forecast: the instant, and the timer or the schedule with its occurrence.
+/// The cursor of an entry: the instant, and the timer, or the schedule with its occurrence.
 fn write_cursor(key: DueKey) -> String {
     let at = key.at.as_millis();
     match key.of {

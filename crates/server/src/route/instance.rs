@@ -45,7 +45,7 @@ pub(super) fn routes() -> Routes {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StartQuery {
-    /// How long to wait for the end, or for the first place that needs something from outside.
+    /// How long to wait until the instance is idle or has ended.
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT10S")]
     wait: Option<String>,
@@ -59,7 +59,8 @@ struct StartQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 enum WaitTarget {
-    /// The end, or the first place that needs something from outside.
+    /// Until the instance is idle: it has ended, or waits only for time, signals, messages, steps
+    /// or people.
     Rest,
     /// The end only.
     End,

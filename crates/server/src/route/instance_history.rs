@@ -69,7 +69,8 @@ pub(super) async fn timeline(
     ok(page)
 }
 
-/// A page of the past. Its cursor is the place of the last entry: row and number within the row.
+/// A page of past events. Its cursor is the position of the last entry: the history row and the
+/// index within it.
 async fn past_events(
     app: &App,
     row: &InstanceRow,

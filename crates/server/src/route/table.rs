@@ -39,15 +39,15 @@ impl Routes {
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
-    /// The same for operations that may take long: they run on the background pool.
+    /// Like [`Self::add`], for operations that may take long: they run on the background pool.
     pub(crate) fn add_long(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
         let (schemas, paths, method_router) = routes;
         let method_router = method_router.layer(middleware::from_fn(background::run_in_background));
         self.add(permission, (schemas, paths, method_router))
     }
 
-    /// The same for the API of journeys: public journeys need no permission. `auth/surface.rs`
-    /// knows the target of such a route.
+    /// Like [`Self::add`], for the API of journeys: public journeys need no permission.
+    /// `auth/surface.rs` knows the target of such a route.
     pub(crate) fn add_public(
         self,
         permission: Permission,

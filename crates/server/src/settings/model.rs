@@ -395,7 +395,7 @@ pub struct RetentionSettings {
     pub cancelled: String,
     /// Results of detached tasks.
     pub detached_tasks: String,
-    /// What became of occurrences of schedules.
+    /// Outcomes of occurrences of schedules.
     pub occurrences: String,
     /// Periods per definition: `completed`, `failed`, `cancelled`.
     pub definitions: BTreeMap<String, BTreeMap<String, String>>,

@@ -118,18 +118,18 @@ impl From<&DefinitionRow> for Definition {
 /// The graph of a definition, for drawing.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DefinitionGraph {
-    /// Its places.
+    /// The elements of the definition.
     pub(crate) nodes: Vec<GraphNode>,
-    /// Ways from place to place.
+    /// The edges between the nodes.
     pub(crate) edges: Vec<GraphEdge>,
 }
 
-/// A place of a definition.
+/// An element of a definition.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GraphNode {
-    /// The place, as history and waits name it.
+    /// The id of the element, as in history and waits.
     pub(crate) id: String,
-    /// What kind of place.
+    /// The kind of the element.
     pub(crate) kind: String,
     /// The label to display.
     pub(crate) label: String,
@@ -138,7 +138,7 @@ pub(crate) struct GraphNode {
     pub(crate) line: Option<u32>,
 }
 
-/// A way from place to place.
+/// An edge between two nodes.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GraphEdge {
     /// The id of the source node.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::HistoryEvent;
 
-/// One turn of an instance, as an event. Its id is the turn's place in the history.
+/// One turn of an instance, as an event. Its id is the turn's number in the history.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnEvent {

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HistoryEvent {
-    /// Its place in the history of all instances.
+    /// Its number in the history of all instances.
     #[serde(skip_serializing_if = "String::is_empty")]
     seq: String,
     /// The number of the turn.

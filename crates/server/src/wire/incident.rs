@@ -30,11 +30,11 @@ pub(crate) struct Incident {
     raised_at: Timestamp,
 }
 
-/// What the place of an incident ends with.
+/// The resolution of an incident.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct IncidentResolution {
-    /// An object of variables; without it the place is tried again.
+    /// Variables with which the element completes; without them the incident is retried.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) variables: Option<Json>,

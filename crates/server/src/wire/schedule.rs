@@ -255,7 +255,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// `live` is the number of running instances in the store. The schedule learns of an end a
-    /// moment later, and a deleted schedule not at all, so the smaller number is right.
+    /// moment later, and a deleted schedule never does, so the smaller number is correct.
     pub(crate) fn of(row: &InstanceRow, view: ScheduleView, live: u64) -> Self {
         let next_at = view.next_at().filter(|_| !row.phase.is_ended());
         let known = u64::try_from(view.running).unwrap_or(u64::MAX);
@@ -269,7 +269,8 @@ impl Schedule {
                 (anchor, Some(interval), None, zone.name().to_owned())
             }
             Rule::Cron { cron, zone, from, .. } => {
-                // The rule begins behind its anchor; what people see is the first instant it holds.
+                // The stored rule begins one millisecond before its first instant; clients see that
+                // first instant.
                 let first = from.saturating_add_millis(1);
                 (first, None, Some(cron.as_str().to_owned()), zone.name().to_owned())
             }

@@ -1,4 +1,4 @@
-//! What outbound answers, secrets and routes of journeys come to (Repairs II, items 17 to 21).
+//! Outbound answers, secrets and routes of journeys (Repairs II, items 17 to 21).
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -23,8 +23,8 @@ use crate::journeys::{self, send, serve};
 
 const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n";
 
-/// A service that answers with fixed headers and bytes, and remembers requests: method, target,
-/// type of content and body.
+/// A service that answers with fixed headers and bytes, and records requests: method, target,
+/// content type and body.
 async fn raw_service(
     headers: &'static [(&'static str, &'static str)],
     body: impl Into<Vec<u8>>,
@@ -75,7 +75,7 @@ async fn called(base: &str) -> Value {
     outcome["output"].clone()
 }
 
-/// Repairs II, item 21: the status was lost with the body, and both were null.
+/// Repairs II, item 21: the status used to be lost with the body, and both were null.
 #[tokio::test]
 async fn an_answer_that_cannot_be_kept_is_an_error_with_its_status() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
@@ -96,7 +96,7 @@ async fn an_answer_that_cannot_be_kept_is_an_error_with_its_status() {
     }
     let (base, _) = raw_service(JSON, vec![b'"', 0xff, b'"']).await;
     assert_eq!(called(&base).await["error"]["code"], "HTTP_BODY");
-    // What is no JSON at all is the text that it is.
+    // A body that is not JSON is kept as text.
     let (base, _) = raw_service(JSON, "<html>").await;
     assert_eq!(called(&base).await["body"], "<html>");
     let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
@@ -183,7 +183,7 @@ async fn on(store: &Arc<MemoryStore>, journeys: JourneySettings) -> Engine {
     engine.expect("the engine starts")
 }
 
-/// Repairs II, item 21: a secret that is missing was a `NETWORK` result.
+/// Repairs II, item 21: a missing secret used to be a `NETWORK` result.
 #[tokio::test]
 async fn a_missing_secret_is_refused_at_deploy_and_an_incident_later() {
     let (base, _) = raw_service(JSON, "{\"fine\":true}").await;
@@ -233,7 +233,7 @@ async fn a_missing_secret_is_refused_at_deploy_and_an_incident_later() {
     assert_eq!(result["output"]["body"], json!({ "fine": true }), "{result}");
 }
 
-/// The outcome of a journey that is about to end.
+/// The outcome of a journey that ends soon.
 async fn ended(router: &Router, id: &str) -> Value {
     for _ in 0..1_000 {
         let path = format!("/journeys/{id}/result");
@@ -282,7 +282,7 @@ async fn an_api_answers_at_its_route_and_takes_nobody_elses() {
             assert_eq!((status, code), (422, &json!("J052")), "{path} {text}: {answer}");
         }
     }
-    // The same API again is no clash, and a route without a path is the usual one.
+    // The same API again is no conflict, and a route without a path gets the default path.
     for text in [text.replace("1.0.0", "1.0.1"), api("other", "{route: {method: POST}}")] {
         let (status, answer) = send(&router, "/definitions", &kind, text).await;
         assert_eq!(status, 201, "{answer}");
@@ -334,7 +334,8 @@ fn on_a_virtual_clock() -> Settings {
     settings
 }
 
-/// Repairs II, item 19: the call timed out by itself, and the run went on as if it had time.
+/// Repairs II, item 19: the call timed out on its own, and the run continued although its deadline
+/// had passed.
 #[tokio::test]
 async fn je2_a_call_cut_by_the_deadline_ends_the_run_where_the_clock_stands_still() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -365,7 +366,7 @@ spec:
     }
 }
 
-/// Waits until the metrics have a line: what is counted is told by another task.
+/// Waits until the metrics contain a line: another task updates the counters.
 async fn counts(router: &Router, line: &str) {
     use tower::ServiceExt as _;
     for _ in 0..1_000 {
@@ -381,7 +382,7 @@ async fn counts(router: &Router, line: &str) {
     panic!("no {line}");
 }
 
-/// Repairs II, item 19: nobody moves the clock while a request waits.
+/// Repairs II, item 19: with a virtual clock, time does not move while a request waits.
 #[tokio::test]
 async fn a_retry_inside_an_api_comes_where_the_clock_stands_still() {
     let service = journeys::service(|number, _| match number {
@@ -407,7 +408,7 @@ spec:
     let (status, answer) = send(&router, "/apis/x", &[], "{}".to_owned()).await;
     assert_eq!((status, &answer["body"]), (200, &json!({ "fine": true })), "{answer}");
     assert_eq!(service.heard().len(), 3);
-    // Two pauses of 50 ms, and nothing else, passed for the run.
+    // For the run, exactly two pauses of 50 ms have passed.
     assert_eq!(answer["at"], "2026-01-01T00:00:00.1Z", "{answer}");
 }
 

@@ -1,5 +1,4 @@
-//! What journeys and the world outside come to terms about: answers, secrets, routes, deadlines,
-//! mocks.
+//! Journeys and their environment: outbound answers, secrets, routes, deadlines, mocks.
 
 #[path = "../support/journeys.rs"]
 mod journeys;

@@ -1,4 +1,4 @@
-//! Calls to real names reach mocks: a host override, and an authority besides those of the machine
+//! Calls to real host names reach mocks: host overrides, and an additional certificate authority
 //! (Repairs II, item 21).
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn authority() -> Authority {
     CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority")
 }
 
-/// A mock with TLS; it answers with the first line and the host of what it is asked.
+/// A mock with TLS; it answers with the request line and the host of the request.
 async fn secure_mock(authority: &Authority, name: &str) -> u16 {
     let params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
     let key = KeyPair::generate().expect("a key");
@@ -88,7 +88,7 @@ async fn a_real_name_reaches_a_mock() {
     let port = secure_mock(&authority, "*.example.com").await;
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), authority.pem()).expect("written");
-    // Neither loopback nor the port is allowed: the override is what allows them.
+    // Neither loopback nor the port is permitted: only the override permits them.
     let mut settings = Settings::default();
     let address = format!("127.0.0.1:{port}");
     settings.egress.host_overrides.insert("*.example.com".to_owned(), address.clone());
@@ -98,7 +98,7 @@ async fn a_real_name_reaches_a_mock() {
     settings.egress.ca_file = Some(file.path().to_owned());
     let result = called(settings.clone(), url).await;
     assert_eq!(result["body"], "get /b http/1.1|host: crm.example.com", "{result}");
-    // Nothing else goes there.
+    // Only the overridden name may reach it: a call to the address itself is refused.
     let other = called(settings.clone(), &format!("http://{address}/")).await;
     assert_eq!(other["error"]["message"], "127.0.0.1 may not be called", "{other}");
     let service = journeys::service(|_, path| (200, json!({ "path": path }))).await;

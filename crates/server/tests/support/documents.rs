@@ -1,7 +1,7 @@
-//! Awkward JSON documents, and what two texts must have in common to be the same document.
+//! Unusual JSON documents, and a comparison of two texts as documents.
 //!
-//! Documents are made as text, so that nothing decides beforehand what a document can be. What a
-//! text says is read by a reader of the test's own.
+//! Documents are generated as text, so that no JSON library limits what a document can be. The
+//! tests have their own reader.
 
 use proptest::prelude::*;
 
@@ -9,12 +9,12 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     pub(crate) text: String,
-    /// Whether some program would change it: a key twice, half a surrogate pair, a number of
-    /// thousands of digits, more levels than may enter.
+    /// Whether some programs would change it: a repeated key, half of a surrogate pair, a number
+    /// with thousands of digits, too many levels.
     pub(crate) is_awkward: bool,
 }
 
-/// Levels that certainly enter through every door, some of which wrap a document.
+/// A depth that is always accepted, even on paths that wrap the document.
 const SURE_DEPTH: usize = 120;
 
 pub(crate) fn document() -> impl Strategy<Value = Document> {
@@ -73,7 +73,7 @@ fn object(entries: Vec<((String, bool), Part)>) -> Part {
     part
 }
 
-/// What a key says, for finding one that stands twice; halves of pairs say nothing.
+/// The decoded key, to find repeated ones; halves of surrogate pairs are dropped.
 fn said(key: &str) -> String {
     serde_json::from_str(key).unwrap_or_else(|_| key.to_owned())
 }
@@ -123,7 +123,7 @@ fn number() -> impl Strategy<Value = Part> {
     prop_oneof![8 => usual, 3 => fixed, 1 => huge, 1 => long]
 }
 
-/// A text in quotes, and whether it has half of a pair.
+/// A quoted text, and whether it contains half of a surrogate pair.
 fn quoted() -> impl Strategy<Value = (String, bool)> {
     let piece = prop_oneof![
         6 => "[ -!#-\\[\\]-~]{0,6}".prop_map(|it| (it, false)),
@@ -164,8 +164,8 @@ fn key() -> impl Strategy<Value = (String, bool)> {
     prop_oneof![3 => names.prop_map(|it| (it.to_owned(), false)), 2 => quoted()]
 }
 
-/// What a text says: two texts of the same document give the same. Members have no order, numbers
-/// no notation. None if it is not JSON.
+/// A canonical form: two texts of the same document give the same. The order of members and the
+/// notation of numbers do not count. `None` if it is not JSON.
 pub(crate) fn canonical(text: &str) -> Option<String> {
     let mut reader = Reader { rest: text };
     let value = reader.value()?;
@@ -263,7 +263,7 @@ impl Reader<'_> {
     }
 }
 
-/// Sign, digits without zeros at either end, and the power of ten of the last one.
+/// Sign, digits without leading and trailing zeros, and the exponent of the last digit.
 fn decimal(text: &str) -> Option<String> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.strip_prefix('+').unwrap_or(exponent).parse().ok()?;

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tower::ServiceExt as _;
 
-/// A service: answers by the number of the request, and remembers what it was sent.
+/// A service that answers by the number of the request and records what it was sent.
 pub(crate) struct Service {
     pub(crate) base: String,
     heard: Arc<Mutex<Vec<String>>>,
@@ -77,7 +77,8 @@ pub(crate) async fn serve(journeys: JourneySettings, text: &str) -> Router {
     App::new(&engine).router()
 }
 
-/// Sends a request with a JSON body, unless a header says otherwise; the status and the answer.
+/// Sends a request, with a JSON body unless a header says otherwise; returns the status and the
+/// answer.
 pub(crate) async fn send(
     router: &Router,
     path: &str,

@@ -1,22 +1,22 @@
-//! What was acknowledged.
+//! The acknowledgements that clients got.
 
 use std::collections::BTreeMap;
 
 use meantime_core::{InstanceId, TaskId};
 
-/// What callers were told, each with a position: how far the disk was when they were told.
+/// Acknowledgements, each with the position of the disk recording at which the client got it.
 #[derive(Debug, Clone, Default)]
 pub struct Acknowledged {
     /// Instances that were started.
     pub started: BTreeMap<InstanceId, usize>,
-    /// Signals that were taken, one by one.
+    /// Signals that were accepted, one entry each.
     pub signalled: Vec<(InstanceId, usize)>,
     /// Tasks that were completed.
     pub completed: BTreeMap<TaskId, usize>,
 }
 
 impl Acknowledged {
-    /// What had been acknowledged by a position.
+    /// What had been acknowledged up to a position.
     #[must_use]
     pub fn until(&self, position: usize) -> Self {
         let is_known = |at: &usize| *at <= position;
@@ -30,7 +30,7 @@ impl Acknowledged {
         }
     }
 
-    /// The same facts, told at other positions.
+    /// The same acknowledgements at other positions.
     #[must_use]
     pub fn with_positions(&self, to: impl Fn(usize) -> usize) -> Self {
         let signalled = self.signalled.iter().map(|(id, at)| (*id, to(*at)));
@@ -41,12 +41,12 @@ impl Acknowledged {
         }
     }
 
-    /// How many there are.
+    /// The number of acknowledgements.
     pub fn len(&self) -> usize {
         self.started.len() + self.signalled.len() + self.completed.len()
     }
 
-    /// Whether nobody was told anything.
+    /// Whether nothing was acknowledged.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

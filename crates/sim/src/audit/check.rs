@@ -1,4 +1,4 @@
-//! Reads a whole store and says what is wrong with it.
+//! Reads a whole store and reports what is wrong with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,46 +10,46 @@ use super::instance_summary::InstanceSummary;
 use crate::checker::{RunRecord, StoredRows, check_rows_at_rest, check_run};
 use crate::harness::block_on;
 
-/// What was found.
+/// The result of an audit.
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
     /// Instances in the store.
     pub instances: usize,
-    /// Of these, how many are over.
+    /// How many of them have ended.
     pub ended: usize,
     /// Turns that were read.
     pub turns: usize,
     /// Timers that have fired.
     pub fired: usize,
-    /// Tasks that have their outcome.
+    /// Tasks that have an outcome.
     pub done: usize,
-    /// Signals that each instance has taken.
+    /// The number of signals that each instance has taken.
     pub signals: BTreeMap<InstanceId, usize>,
     /// Tasks that have an outcome.
     pub outcomes: BTreeSet<TaskId>,
-    /// Acknowledged and not there.
+    /// Acknowledged, but missing from the store.
     pub lost: Vec<String>,
-    /// Anything else that must not be.
+    /// All other violations.
     pub problems: Vec<String>,
 }
 
 impl Audit {
-    /// Whether nothing was found.
+    /// Whether no violation was found.
     pub fn is_clean(&self) -> bool {
         self.lost.is_empty() && self.problems.is_empty()
     }
 }
 
-/// At which moment a store is looked at.
+/// The moment at which a store is audited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditPoint {
-    /// At any, in the middle of everything.
+    /// At any moment, with work in progress.
     Anytime,
-    /// When everything has come to its end.
+    /// When all instances have ended.
     AtEnd,
 }
 
-/// Holds a store against what was acknowledged and against itself.
+/// Compares a store with what was acknowledged, and checks that it is consistent.
 pub fn audit(
     store: &dyn Store,
     acknowledged: &Acknowledged,
@@ -90,7 +90,7 @@ fn summarize_instance(
     summary
 }
 
-/// Everything that somebody was told is there.
+/// Checks that everything that was acknowledged is present.
 fn check_acknowledged(
     acknowledged: &Acknowledged,
     summaries: &BTreeMap<InstanceId, InstanceSummary>,

@@ -7,7 +7,7 @@ use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 use meantime_kernel::store::{HistoryRow, InstanceRow};
 
-/// What a history says.
+/// What the history of an instance says.
 #[derive(Debug, Default)]
 pub(super) struct InstanceSummary {
     tasks: BTreeMap<EffectKey, TaskCounts>,
@@ -26,7 +26,7 @@ struct TaskCounts {
 }
 
 impl InstanceSummary {
-    /// Reads a history, oldest row first, and holds it against its instance.
+    /// Reads a history, oldest row first, and compares it with the row of its instance.
     pub(super) fn read(row: &InstanceRow, history: &[HistoryRow]) -> Self {
         let mut summary = Self::default();
         summary.check_turns(row, history);
@@ -49,13 +49,14 @@ impl InstanceSummary {
         self.tasks.iter().filter(|(_, task)| task.outcomes > 0).map(|(key, _)| TaskId(*key))
     }
 
-    /// How many tasks have their one outcome.
+    /// How many tasks have exactly one outcome.
     pub(super) fn completed_tasks(&self) -> usize {
         self.tasks.values().filter(|task| task.outcomes == 1).count()
     }
 
-    /// Turn numbers go from 1 to the row's without a gap, and time does not run backwards (K2).
-    /// What became of an attempt of a task is told between turns, under the number of the last one.
+    /// Turn numbers go from 1 to the number in the row without a gap, and time does not run
+    /// backwards (K2). Results of task attempts are recorded between turns, with the number of the
+    /// last turn.
     fn check_turns(&mut self, row: &InstanceRow, history: &[HistoryRow]) {
         let (mut expected, mut before) = (1, Timestamp::MIN);
         for turn in history {

@@ -1,4 +1,4 @@
-//! The rigs as a program: `cargo xtask soak` runs it, and the kill rig runs it as its victim.
+//! The rigs as a program: `cargo xtask soak` runs it, and the kill rig runs it as the node to kill.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a rig talks to people")]
 
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ struct RigArgs {
 
 #[derive(Subcommand)]
 enum RigCommand {
-    /// Kill a process under load, again and again
+    /// Kill a process under load repeatedly
     Kill {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
-        /// On which store; PostgreSQL is a private cluster
+        /// The store; PostgreSQL runs as a private cluster
         #[arg(long, value_enum, default_value_t = DatabaseKind::Sqlite)]
         db: DatabaseKind,
         #[command(flatten)]
         common: CommonArgs,
     },
-    /// Cut the power under a database, again and again
+    /// Cut the power under a database repeatedly
     Power {
         #[arg(long, default_value_t = 2_000)]
         images: usize,
@@ -41,7 +41,7 @@ enum RigCommand {
         sqlite: Option<PathBuf>,
         #[arg(long)]
         postgres: Option<String>,
-        /// Answers before it has committed
+        /// Answer before the commit, to test the audit
         #[arg(long)]
         early_ack: bool,
     },
@@ -55,10 +55,10 @@ enum DatabaseKind {
 
 #[derive(clap::Args)]
 struct CommonArgs {
-    /// Where chance begins; the moments of kills and cuts follow from it
+    /// Seed of the random choices, including the times of kills and power cuts
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where scratch files go
+    /// Directory of scratch files
     #[arg(long, default_value = ".")]
     directory: PathBuf,
 }
@@ -135,7 +135,7 @@ fn run_power_rig(images: usize, common: &CommonArgs) -> ExitCode {
     print_verdict(dropped > 0 && torn > 0 && acknowledged > 0, &lost, &problems)
 }
 
-/// A run without faults or without work proves nothing.
+/// A run without faults or without work proves nothing, so it fails too.
 fn print_verdict(is_valid: bool, lost: &[String], problems: &[String]) -> ExitCode {
     println!("acknowledged and lost          {}", lost.len());
     println!("anything else wrong            {}", problems.len());

@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: many seeds, or one seed with its story.
+//! `cargo xtask sim`: many seeds, or one seed with its log.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
@@ -11,16 +11,16 @@ use meantime_sim::simulation::{
 
 const HELP: &str = "\
 Usage: simulate N [--from SEED]    run N seeds, each twice
-       simulate --seed SEED        run one seed and tell its story
-       simulate --seed SEED --all  tell all of it
+       simulate --seed SEED        run one seed and print its log
+       simulate --seed SEED --all  print the whole log
 ";
 
-/// So many seeds must reach every family of faults, operations and effects, and so many every pair
-/// of event and phase.
+/// The number of seeds that must cover every family of faults, operations and effects, and the
+/// number that must cover every pair of event and phase.
 const SEEDS_FOR_ALL_FAMILIES: u64 = 1_000;
 const SEEDS_FOR_ALL_PAIRS: u64 = 10_000;
 
-/// How much of a story is shown.
+/// How many lines of a log are shown.
 const MAX_LOG_LINES: usize = 150;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! K1, at the moment of the answer: what a caller is told has happened is in the store.
+//! K1, at the moment of the answer: the store contains what the caller is told.
 
 use meantime_core::TaskId;
 use meantime_kernel::command::{Command, Reply, Report};
@@ -35,7 +35,8 @@ pub(super) fn check(
         (_, Reply::Tasks(tasks)) => {
             for task in tasks {
                 let row = block_on(store.task(task.id)).ok().flatten();
-                // It may have been cancelled or claimed again; it cannot be older.
+                // The task may have been cancelled or claimed again, but its number of claims
+                // cannot be lower.
                 if row.is_some_and(|row| row.claims < task.token.claims) {
                     let text = format!("task {} was handed out before its commit", task.id);
                     findings.add_for(task.id.0.instance, text);
@@ -46,7 +47,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether a task cannot be open after this report.
+/// Whether the task is closed after this report.
 fn is_final(report: &Report) -> bool {
     match report {
         Report::Completed(_) => true,

@@ -1,5 +1,5 @@
-//! What a turn cancels is gone with that turn, and so is everything when an instance ends (T9,
-//! B9).
+//! Everything that a turn cancels is removed in that turn, and all waits are removed when an
+//! instance ends (T9, B9).
 
 use meantime_core::Effect;
 use meantime_kernel::open::Key;

@@ -9,11 +9,11 @@ use super::violation::Findings;
 pub struct TaskChange {
     /// The task that changed.
     pub task: TaskId,
-    /// How often it had been claimed; none when it is not there.
+    /// How often it had been claimed before; `None` if it did not exist.
     pub before: Option<u32>,
-    /// How often it must have been claimed, if that matters.
+    /// The number of claims that the write requires, if it requires one.
     pub expected: Option<u32>,
-    /// How often it is claimed now; none when it is gone.
+    /// How often it is claimed now; `None` if it was deleted.
     pub after: Option<u32>,
 }
 

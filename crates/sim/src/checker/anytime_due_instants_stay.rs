@@ -1,5 +1,4 @@
-//! A duration becomes an instant once: nothing but a person moves a timer or a deadline (T4, D1,
-//! I4).
+//! A duration becomes an instant once: only an operator moves a timer or a deadline (T4, D1, I4).
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::Record;
@@ -34,7 +33,7 @@ pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The instants to which somebody moved a timer in this step.
+/// The instants to which operators moved a timer in this step.
 fn edits_of(step: &CommittedTurn<'_>, of: Key) -> Vec<Timestamp> {
     let edits = step.records().filter_map(|record| match record {
         Record::TimerEdited { key, to, .. } if Key::from(*key) == of => Some(*to),

@@ -1,5 +1,5 @@
-//! K3: every effect is named by its turn and its place in it, so that an old record can never
-//! answer a new activation (T5).
+//! K3: the key of an effect is its turn and its ordinal, so that an old record can never answer a
+//! new activation (T5).
 
 use meantime_core::{Effect, EffectKey};
 use meantime_kernel::history::Record;

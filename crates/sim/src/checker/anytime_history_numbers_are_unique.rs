@@ -1,7 +1,7 @@
-//! Numbers of history rows are given once in the life of a store, whoever shares it.
+//! Every number of a history row is used once in the life of a store, by all its nodes together.
 //!
-//! Ids of instances are not looked at: a start that waited while its node lost its lease may come
-//! with a number that is taken by then, and gets another one.
+//! Ids of instances are not checked: if a node loses its lease while a start waits, the id of the
+//! start may be in use by then, and the start gets another one.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use meantime_core::InstanceId;
 
 use super::violation::Findings;
 
-/// Numbers that were used, and by whom.
+/// Numbers in use, with their instance.
 #[derive(Debug, Default)]
 pub struct HistoryNumbers(BTreeMap<u64, InstanceId>);
 

@@ -1,5 +1,5 @@
-//! Everything that appears in or disappears from the open list is what a turn wanted, and leaves
-//! its record (O2).
+//! Every entry that appears in or disappears from the open list was requested by a turn and has its
+//! record (O2).
 
 use meantime_core::{Effect, Event};
 use meantime_kernel::history::Record;
@@ -28,7 +28,8 @@ pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     }
     for key in before.tasks.keys().filter(|key| !after.tasks.contains_key(key)) {
         let endings = task_endings(step, *key);
-        // A task whose end could not be computed is held, and told of when that is tried again.
+        // If the turn of a task's end could not be computed, an incident holds the event, and the
+        // record is written when it is retried.
         let is_held = step.turn.is_none()
             && step.records().any(|record| matches!(record, Record::IncidentRaised { .. }));
         if endings != 1 && !(endings == 0 && is_held) {
@@ -70,7 +71,7 @@ fn task_endings(step: &CommittedTurn<'_>, key: Key) -> usize {
     records.count() + events.count()
 }
 
-/// Whether the same turn cancelled what it began, or closed altogether.
+/// Whether the same turn cancelled the effect that it began, or ended the instance.
 fn is_closed_again(step: &CommittedTurn<'_>, key: Key) -> bool {
     let effects = step.turn.into_iter().flat_map(|turn| &turn.effects);
     let cancelled = effects.filter(|effect| match effect {

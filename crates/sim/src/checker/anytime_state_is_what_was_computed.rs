@@ -1,5 +1,4 @@
-//! K10, turn by turn: a turn begins with the state that was stored, and what it answered is what is
-//! stored.
+//! K10, per turn: a turn begins with the stored state, and the state that it returned is stored.
 
 use meantime_kernel::store::Phase;
 

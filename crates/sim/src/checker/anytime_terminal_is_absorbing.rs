@@ -1,4 +1,4 @@
-//! K8: what is over stays over (T9).
+//! K8: an ended instance does not change any more (T9).
 
 use super::committed_turn::CommittedTurn;
 use super::violation::Findings;

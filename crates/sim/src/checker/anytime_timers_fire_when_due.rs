@@ -1,4 +1,4 @@
-//! K5: no timer fires before its instant, while frozen, or without having been armed (T8, I3).
+//! K5: no timer fires before its due time, while frozen, or without having been armed (T8, I3).
 
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;

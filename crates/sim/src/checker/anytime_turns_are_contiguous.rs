@@ -1,4 +1,4 @@
-//! K2: turn numbers of an instance have no holes, and no turn is made twice (P1).
+//! K2: turn numbers of an instance have no gaps, and no number is used twice (P1).
 
 use meantime_kernel::store::Fence;
 

@@ -1,4 +1,4 @@
-//! One unit of a commit that changed an instance: what checkers see while a run goes on.
+//! One unit of a commit that changed an instance, as checkers see it during a run.
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::Record;
@@ -11,20 +11,20 @@ use super::run_record::ObservedTurn;
 pub struct CommittedTurn<'a> {
     /// The time of the commit.
     pub now: Timestamp,
-    /// The row before; none when it is new, or was accepted by the commit of another.
+    /// The row before; `None` if the row is new, or was inserted by the commit of another instance.
     pub before: Option<&'a InstanceRow>,
     /// The row after.
     pub after: &'a InstanceRow,
-    /// The fence that held.
+    /// The fence of the unit, which held.
     pub guard: &'a Fence,
-    /// Other rows of the unit.
+    /// The other writes of the unit.
     pub writes: &'a [Write],
-    /// The turn, if the notation was asked.
+    /// The computed turn, if the notation was called.
     pub turn: Option<&'a ObservedTurn>,
 }
 
 impl CommittedTurn<'_> {
-    /// What history was told.
+    /// The history records of the unit.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         let rows = self.writes.iter().filter_map(|write| match write {
             Write::History(row) => Some(row),

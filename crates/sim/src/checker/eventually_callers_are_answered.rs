@@ -17,7 +17,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a caller may still wait: for an instance that has not settled.
+/// Whether a caller may still wait: for an instance that is not idle.
 fn may_still_wait(run: &RunRecord, call: &CallRecord) -> bool {
     let instance = match (&call.command, call.reply()) {
         (Command::Signal { instance, .. }, _) | (_, Some(Reply::Started { instance, .. })) => {
@@ -33,7 +33,7 @@ fn is_settled(run: &RunRecord, id: InstanceId) -> bool {
     let Some(row) = run.rows.instances.get(&id) else { return true };
     let works = row.open.tasks.values().any(|task| !task.detached && task.kind != TaskKind::User);
     let moves = matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.held.is_none();
-    // Runs of a schedule outlive it.
+    // The runs of a schedule continue after it has ended, so children are checked even then.
     let mut children = run.rows.children.get(&id).into_iter().flatten();
     (row.phase.is_ended() || (!works && !moves)) && children.all(|child| is_settled(run, child.id))
 }

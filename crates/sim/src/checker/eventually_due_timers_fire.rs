@@ -1,4 +1,4 @@
-//! P3: a timer whose instant has come is not there any more.
+//! P3: no timer is left whose due time has passed.
 
 use super::run_record::RunRecord;
 use super::violation::Findings;

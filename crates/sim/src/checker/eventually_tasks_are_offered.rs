@@ -1,5 +1,5 @@
-//! P2: a task is offered until it has its outcome. When all workers have done all they were given,
-//! nothing is left but what an incident holds.
+//! P2: a task is offered until it has its outcome. When all workers have completed all they were
+//! given, the only tasks left are those that an incident holds.
 
 use meantime_kernel::store::TaskState;
 

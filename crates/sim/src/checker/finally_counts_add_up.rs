@@ -1,4 +1,4 @@
-//! K14: what was accepted is there: over, alive, or removed because it was over.
+//! K14: every accepted instance exists, live or ended, or was removed after it had ended.
 
 use super::run_record::RunRecord;
 use super::violation::Findings;

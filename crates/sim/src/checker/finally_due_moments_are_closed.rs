@@ -1,4 +1,4 @@
-//! K5, O2: every due moment leaves one closing record, or is still to come.
+//! K5, O2: every timer has exactly one closing record, or is still armed.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! K2, as history tells it: rows in order, linked, beginning with the start and ending with the
-//! end.
+//! K2, in the history: rows are in order and linked, from the start to the end of the instance.
 
 use meantime_kernel::history::Record;
 

@@ -1,4 +1,4 @@
-//! K7, P16: a message arrives once at most at each definition, and is not lost before its time.
+//! K7, P16: a message arrives at most once at each definition, and is not lost before it expires.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     for (number, calls) in sent {
         let arrivals = arrived.get(&number).map_or(&[][..], Vec::as_slice);
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        // Of instances that were removed nobody knows the definition.
+        // The definition of an instance that was removed is not known any more.
         for row in arrivals.iter().filter_map(|id| run.rows.instances.get(id)) {
             *counts.entry(run.rows.name_of(row)).or_default() += 1;
         }
@@ -61,7 +61,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
                 findings.add(format!("message {number} arrived {count} times at {name:?}"));
             }
         }
-        // An instance that could not start, and was ended, took its message along.
+        // The message of an instance that could not start ended together with that instance.
         let is_excused = run.held.contains(&number)
             || (is_blurred && calls.iter().any(|call| may_start(run, call)));
         let lost = calls.iter().find(|call| must_be_stored(run, call) && !is_excused);
@@ -72,7 +72,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// How often a message may arrive: once, unless it was repeated after its id was forgotten.
+/// How often a message may arrive: once, unless it was repeated after its id had expired.
 fn allowed(run: &RunRecord, calls: &[&CallRecord]) -> usize {
     let first = calls.iter().map(|call| call.time).min().unwrap_or_default();
     let last = calls.iter().map(|call| call.answered.unwrap_or(run.rows.now)).max();
@@ -81,14 +81,14 @@ fn allowed(run: &RunRecord, calls: &[&CallRecord]) -> usize {
     if width >= window || run.may_have_forgotten { calls.len() } else { 1 }
 }
 
-/// Whether the message is of a name that starts instances.
+/// Whether the name of the message starts instances.
 fn may_start(run: &RunRecord, call: &CallRecord) -> bool {
     let Command::Publish(message) = &call.command else { return false };
     let mut triggers = run.rows.definitions.values().flat_map(|row| &row.triggers);
     triggers.any(|it| matches!(it, Trigger::Message { name, .. } if *name == message.name))
 }
 
-/// Whether a message was acknowledged, has not expired, and nobody could have thrown it away.
+/// Whether a message was acknowledged, has not expired, and must be stored or delivered.
 fn must_be_stored(run: &RunRecord, call: &CallRecord) -> bool {
     let Command::Publish(message) = &call.command else { return false };
     let Some(Reply::Published { duplicate: false, delivered, .. }) = call.reply() else {
@@ -96,8 +96,8 @@ fn must_be_stored(run: &RunRecord, call: &CallRecord) -> bool {
     };
     let ttl = message.ttl_ms.unwrap_or(run.limits.message_ttl_ms);
     let expiry = call.time.saturating_add_millis(i64::try_from(ttl).unwrap_or(i64::MAX));
-    // What ended with an incident took what was held along; what was removed cannot be asked; and
-    // what could not start has it all the same.
+    // An instance that ended with an incident takes its held events with it, a removed instance
+    // cannot be checked, and an instance that could not start has the message nevertheless.
     let is_known = |id: &InstanceId| {
         let row = run.rows.instances.get(id);
         row.is_some_and(|row| !row.phase.is_ended() && row.phase != Phase::Starting)

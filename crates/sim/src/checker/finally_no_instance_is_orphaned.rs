@@ -1,4 +1,4 @@
-//! K9, P15: every live instance has a reason to live.
+//! K9, P15: every live instance waits for something that can happen.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether something that an instance has open will wake it, or an incident says why nothing does.
-/// Its deadline alone is no reason to live.
+/// Whether an open entry of the instance will wake it, or an incident explains why none does. The
+/// deadline alone does not count.
 pub fn has_open_wait(row: &InstanceRow) -> bool {
     row.open.tasks.values().any(|task| !task.detached)
         || row.open.timers.keys().any(|key| *key != Key::DEADLINE)
@@ -44,7 +44,7 @@ fn is_paused_schedule(run: &RunRecord, row: &InstanceRow) -> bool {
         && ScheduleView::read(&row.state).is_some_and(|view| view.paused)
 }
 
-/// Steps are known to the notation alone.
+/// Whether the instance waits for a step. Only the notation knows its steps.
 fn waits_for_a_step(
     run: &RunRecord,
     row: &InstanceRow,
@@ -62,7 +62,8 @@ fn waits_for_a_step(
     view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Step)
 }
 
-/// An error that travelled up: the ancestor that catches it will end this one, as long as it lives.
+/// Whether the instance raised an error to its parent: the ancestor that catches it ends this
+/// instance, unless that ancestor has ended itself.
 fn waits_for_its_parent(run: &RunRecord, row: &InstanceRow) -> bool {
     let parent = row.meta.lineage.as_ref().map(|lineage| lineage.parent.instance);
     let parent = parent.and_then(|id| run.rows.instances.get(&id));

@@ -1,4 +1,4 @@
-//! P16: a message and somebody who waits for it do not lie side by side.
+//! P16: a stored message and a subscription that matches it never exist at the same time.
 
 use meantime_core::Channel;
 use meantime_kernel::store::{ChannelKey, ChannelKind};

@@ -1,4 +1,5 @@
-//! K6, P4: an occurrence starts one instance at most, and none is left without a line (S2, S4).
+//! K6, P4: an occurrence starts at most one instance, and every occurrence has a ledger row (S2,
+//! S4).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use meantime_kernel::store::OccurrenceRow;
 use super::run_record::{ObservedTurn, RunRecord};
 use super::violation::Findings;
 
-/// Longer series are not counted out.
+/// Longer series are not checked completely.
 const MANY: usize = 2_000;
 
 pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
@@ -70,7 +71,7 @@ fn covers(line: &OccurrenceRow, scheduled_at: Timestamp) -> bool {
     line.occurrence.scheduled_at <= scheduled_at && scheduled_at <= line.occurrence.last_at
 }
 
-/// Whether somebody laid hands on the schedule, so that its rule does not tell everything.
+/// Whether an operator changed the schedule, so that its rule alone does not explain the ledger.
 fn was_changed(run: &RunRecord, id: InstanceId) -> bool {
     let turns = run.turns.get(&id).into_iter().flatten();
     let mut events = turns.flat_map(ObservedTurn::events).map(|(event, _)| event);

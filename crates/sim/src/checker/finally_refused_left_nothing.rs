@@ -1,4 +1,4 @@
-//! Answers agree with the store: of what was refused nothing is there.
+//! Answers agree with the store: a refused command has left nothing in it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! K10: the recorded events, given to the notation once more, give the same states and effects.
+//! K10: the notation computes the same states and effects when it gets the recorded events again.
 
 use std::collections::BTreeMap;
 

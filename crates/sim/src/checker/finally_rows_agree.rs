@@ -1,5 +1,5 @@
-//! I1, I3: what an instance has open and the rows of its timers, tasks, waits and children say the
-//! same.
+//! I1, I3: the open list of an instance agrees with the rows of its timers, tasks, subscriptions
+//! and children.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn check_timers_and_tasks(run: &RunRecord, row: &InstanceRow, findings: &mut Fin
     }
 }
 
-/// Whoever waits on a shared channel has a row there, or an event that answers the wait.
+/// Every subscription to a shared channel has a row, or an event that answers it.
 fn subscriptions(waiting: &StoredWaits, row: &InstanceRow, findings: &mut Findings<'_>) {
     for (key, open) in &row.open.subscriptions {
         let key = key.of(row.id);
@@ -79,7 +79,7 @@ fn children(
     }
 }
 
-/// Rows that belong to nobody.
+/// Rows whose instance does not exist.
 fn check_orphan_rows(run: &RunRecord, findings: &mut Findings<'_>) {
     let rows = &run.rows;
     let live = |id: InstanceId| rows.instances.get(&id).filter(|row| !row.phase.is_ended());
@@ -121,7 +121,7 @@ fn check_orphan_rows(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// At most one live instance of a definition has a key.
+/// At most one live instance of a definition has a given business key.
 fn keys(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut holders: BTreeMap<(&str, &str), BTreeSet<InstanceId>> = BTreeMap::new();
     for row in run.rows.live() {

@@ -1,4 +1,4 @@
-//! A signal that was acknowledged is taken once, or kept: never swallowed, never doubled.
+//! An acknowledged signal is taken once or kept: it is never lost and never doubled.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
         }
     }
     for (id, turns) in &run.turns {
-        // What an incident holds is overtaken on purpose.
+        // Signals that an incident holds may be overtaken by design.
         let has_incident = run.rows.histories.get(id).into_iter().flatten().any(|row| {
             row.records
                 .iter()

@@ -1,4 +1,4 @@
-//! K1, P1: a start that was acknowledged is there, and no start happens twice.
+//! K1, P1: an acknowledged start exists, and no start happens twice.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a repetition came after its key was forgotten, and so was a new start.
+/// Whether each repetition came after its idempotency key had expired, and so was a new start.
 fn could_not_overlap(run: &RunRecord, ids: &[InstanceId]) -> bool {
     let turns = ids.iter().filter_map(|id| run.turns.get(id)?.first());
     let mut times: Vec<_> = turns.map(|turn| (turn.committed_at, turn.now)).collect();

@@ -1,4 +1,4 @@
-//! K3 and K4: every effect is answered once, and no late worker overwrites (P2, I5).
+//! K3 and K4: every effect is answered once, and a late worker overwrites nothing (P2, I5).
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn answers(run: &RunRecord, findings: &mut Findings<'_>) {
     }
 }
 
-/// Claims that workers heard of: how often the task had been claimed, and when.
+/// The claims that workers were told about: the number of claims of the task, and when.
 fn claims(run: &RunRecord) -> BTreeMap<TaskId, Vec<(u32, u64)>> {
     let mut claims: BTreeMap<TaskId, Vec<(u32, u64)>> = BTreeMap::new();
     for call in &run.calls {
@@ -71,7 +71,7 @@ fn claims(run: &RunRecord) -> BTreeMap<TaskId, Vec<(u32, u64)>> {
     claims
 }
 
-/// What a task is said to have given is what somebody reported.
+/// The output of a task is one that a worker reported.
 fn outputs(
     run: &RunRecord,
     reports: &BTreeMap<TaskId, Vec<&CallRecord>>,

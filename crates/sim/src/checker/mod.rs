@@ -1,13 +1,13 @@
-//! Checkers of promises, for simulations, kill rigs and whoever has a history to check.
+//! Checkers of the promises of the engine, used by the simulator and the rigs.
 //!
 //! | name | when | sees |
 //! |---|---|---|
-//! | `anytime_*` | at every commit and every answer | one [`Step`], or one answer |
-//! | `eventually_*` | when everything has settled | a [`RunRecord`] |
+//! | `anytime_*` | at every commit and every answer | one [`CommittedTurn`], or one answer |
+//! | `eventually_*` | when nothing is in progress any more | a [`RunRecord`] |
 //! | `finally_*` | at the end, over the whole history | a [`RunRecord`] |
 //!
-//! They look at rows, history and what callers were told, and share no code with the kernel that
-//! made them. One file is one promise; K1 to K14 are the numbers of the list of checkers.
+//! They read rows, history and the answers of callers, and share no code with the kernel that
+//! produced them. Each file checks one promise; K1 to K14 are the numbers of the list of checkers.
 
 mod anytime_acknowledged_is_present;
 mod anytime_cancelled_waits_are_closed;

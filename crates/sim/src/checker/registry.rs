@@ -56,7 +56,7 @@ const RUN_CHECKS: [(&str, RunCheck); 18] = [
     ("finally_replay_gives_the_state", finally_replay_gives_the_state::check),
 ];
 
-/// Those that need neither turns nor calls, and for whom nothing has to be over.
+/// Checkers that need neither turns nor calls, and that hold while work is in progress.
 const ROW_CHECKS: [&str; 4] = [
     "finally_rows_agree",
     "finally_no_instance_is_orphaned",
@@ -71,7 +71,7 @@ pub fn check_commit(step: &CommittedTurn<'_>, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Checks a number that was given.
+/// Checks a number that was assigned to a history row.
 pub fn check_history_number(
     numbers: &mut HistoryNumbers,
     number: u64,
@@ -88,7 +88,7 @@ pub fn check_task_change(step: TaskChange, violations: &mut Vec<Violation>) {
     anytime_claims_are_contiguous::check(step, &mut Findings::new(name, violations));
 }
 
-/// Checks a good answer at the moment at which it is given.
+/// Checks a successful answer at the moment at which it is given.
 pub fn check_answer(
     store: &dyn Store,
     command: &Command,
@@ -104,14 +104,14 @@ pub fn check_answer(
     );
 }
 
-/// Checks rows alone, at any moment: also right after a process died.
+/// Checks the rows alone, at any moment, also right after a process died.
 pub fn check_rows_at_rest(run: &RunRecord, violations: &mut Vec<Violation>) {
     for (name, check) in RUN_CHECKS.into_iter().filter(|(name, _)| ROW_CHECKS.contains(name)) {
         check(run, &mut Findings::new(name, violations));
     }
 }
 
-/// Checks a whole run, after everything has settled.
+/// Checks a whole run, when nothing is in progress any more.
 pub fn check_run(run: &RunRecord, violations: &mut Vec<Violation>) {
     for (name, check) in RUN_CHECKS {
         check(run, &mut Findings::new(name, violations));

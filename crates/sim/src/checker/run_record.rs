@@ -12,10 +12,10 @@ use meantime_kernel::store::Phase;
 
 use super::stored_rows::StoredRows;
 
-/// Everything the checkers may look at.
+/// Everything that checkers may read.
 #[derive(Debug, Default)]
 pub struct RunRecord {
-    /// What was asked, in order.
+    /// The calls in order.
     pub calls: Vec<CallRecord>,
     /// The rows at the end.
     pub rows: StoredRows,
@@ -23,30 +23,30 @@ pub struct RunRecord {
     pub turns: BTreeMap<InstanceId, Vec<ObservedTurn>>,
     /// Instances that commits have accepted; empty if turns were not recorded.
     pub accepted: BTreeSet<InstanceId>,
-    /// Instances that were removed because they were over.
+    /// Instances that retention removed after they had ended.
     pub purged: BTreeSet<InstanceId>,
-    /// Numbers of payloads that an incident held back at some time: they end with their instance.
+    /// Serial numbers of payloads that an incident held at some time: they end with their instance.
     pub held: BTreeSet<u64>,
-    /// Whether anything at all was removed, such as lines of ledgers.
+    /// Whether retention removed anything at all, such as rows of ledgers.
     pub has_purged: bool,
-    /// Whether what remembers requests and message ids may have been removed too early: the clock
-    /// jumped ahead while something was on its way.
+    /// Whether idempotency keys and message ids may have been removed too early: the clock jumped
+    /// ahead while a command was in flight.
     pub may_have_forgotten: bool,
-    /// Whether the turns are there.
+    /// Whether turns were recorded.
     pub has_turns: bool,
-    /// The limits that held.
+    /// The limits of the run.
     pub limits: Limits,
 }
 
 impl RunRecord {
-    /// How every instance began: who, why, and with what. Removed instances are included if turns
-    /// were recorded. One that could not start and was ended has left no trace of it.
+    /// How every instance began: its id, cause and input. Removed instances are included if turns
+    /// were recorded. An instance that could not start and was ended has left no record of it.
     pub fn starts(&self) -> Vec<(InstanceId, StartCause, Json)> {
         let of_turns = self.turns.iter().filter_map(|(id, turns)| match &turns.first()?.cause {
             TurnCause::Start(start) => Some((*id, start.cause.clone(), start.input.clone())),
             TurnCause::Events(_) => None,
         });
-        // Whoever ended before its notation was asked is known by its history alone.
+        // An instance that ended before its notation was called is known by its history alone.
         let others = self.rows.histories.iter().filter(|(id, _)| !self.turns.contains_key(id));
         let of_histories = others.filter_map(|(id, rows)| {
             rows.first()?.records.iter().find_map(|record| match record {
@@ -62,60 +62,61 @@ impl RunRecord {
         of_turns.chain(of_histories).chain(of_rows).collect()
     }
 
-    /// The call of a number.
+    /// The call with this number.
     pub fn call(&self, number: u64) -> Option<&CallRecord> {
         self.calls.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 }
 
-/// One request and what became of it. Moments count things that happened, not time.
+/// One request and its answer. `sent_at` and the number in `answer` are logical times: they count
+/// steps of the run.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
-    /// Its number.
+    /// The number of the call.
     pub number: u64,
-    /// What kind of request, in words.
+    /// The kind of request.
     pub name: &'static str,
-    /// What was asked.
+    /// The command.
     pub command: Command,
-    /// For how long the caller waits.
+    /// What the caller waits for.
     pub wait: Wait,
-    /// When it was asked.
+    /// The logical time at which it was sent.
     pub sent_at: u64,
-    /// The time at which it was asked, as the process that was asked knew it.
+    /// The engine time of the process at which it was sent.
     pub time: Timestamp,
-    /// The time at which it was answered.
+    /// The engine time at which it was answered.
     pub answered: Option<Timestamp>,
-    /// When it was answered, and what.
+    /// The logical time of the answer, and the answer.
     pub answer: Option<(u64, Result<Reply, Error>)>,
-    /// The answer cannot come any more: the process died.
+    /// The answer will not come: the process died.
     pub lost: bool,
-    /// Everything had settled, and there was no answer.
+    /// Nothing was in progress any more, and there was no answer.
     pub is_overdue: bool,
 }
 
 impl CallRecord {
-    /// The good answer, if there was one.
+    /// The successful answer, if there is one.
     pub fn reply(&self) -> Option<&Reply> {
         self.answer.as_ref().and_then(|(_, answer)| answer.as_ref().ok())
     }
 
-    /// Whether the caller knows that nothing was done.
+    /// Whether the caller knows that the command had no effect.
     pub fn is_refused(&self) -> bool {
         match &self.answer {
-            // Only a restart can judge this one.
+            // After this error the outcome is unknown until a restart.
             Some((_, Err(Error::Store { code, .. }))) => *code != "store_failed",
             Some((_, answer)) => answer.is_err(),
             None => false,
         }
     }
 
-    /// Whether this one was answered before another one was asked.
+    /// Whether this call was answered before the other one was sent.
     pub fn is_before(&self, other: &Self) -> bool {
         self.answer.as_ref().is_some_and(|(at, _)| *at < other.sent_at)
     }
 }
 
-/// A turn that took effect, as its notation saw it.
+/// A turn that was committed, as its notation computed it.
 #[derive(Debug, Clone)]
 pub struct ObservedTurn {
     /// The instance.
@@ -128,41 +129,41 @@ pub struct ObservedTurn {
     pub now: Timestamp,
     /// When the instance was accepted.
     pub started_at: Timestamp,
-    /// The deadline it was told.
+    /// The deadline that the notation was given.
     pub deadline: Option<Timestamp>,
     /// The business key.
     pub key: Option<String>,
     /// Codes that some ancestor catches.
     pub catches: Vec<String>,
-    /// What made it.
+    /// What caused it.
     pub cause: TurnCause,
     /// The time of its commit.
     pub committed_at: Timestamp,
-    /// The phase in which it met its instance.
+    /// The phase of the instance before the turn.
     pub phase: Phase,
     /// The state before.
     pub before: State,
     /// The state after.
     pub after: State,
-    /// What it wanted done.
+    /// The effects that it requested.
     pub effects: Vec<Effect>,
-    /// Where it left the instance.
+    /// The status that it returned.
     pub status: Status,
     /// One for each event.
     pub verdicts: Vec<Verdict>,
 }
 
-/// What made a turn.
+/// What caused a turn.
 #[derive(Debug, Clone)]
 pub enum TurnCause {
-    /// It is the first one.
+    /// It is the first turn.
     Start(Box<Start>),
-    /// Something happened.
+    /// The events that it processed.
     Events(Vec<Event>),
 }
 
 impl ObservedTurn {
-    /// Events with what became of each.
+    /// The events with their verdicts.
     pub fn events(&self) -> impl Iterator<Item = (&Event, &Verdict)> {
         let events = match &self.cause {
             TurnCause::Start(_) => &[],

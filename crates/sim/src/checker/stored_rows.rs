@@ -1,4 +1,4 @@
-//! The rows of a store, read through the trait that every store has.
+//! The rows of a store, read through the `Store` trait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use meantime_kernel::store::{
 
 use crate::harness::block_on;
 
-/// All rows that can be read, and those that only some stores show.
+/// All rows that can be read, and those that only some stores expose.
 #[derive(Debug, Default)]
 pub struct StoredRows {
-    /// The time by which they are judged.
+    /// The time of the check, which decides what is due or expired.
     pub now: Timestamp,
     /// Instances.
     pub instances: BTreeMap<InstanceId, InstanceRow>,
@@ -32,25 +32,25 @@ pub struct StoredRows {
     pub ledgers: BTreeMap<InstanceId, Vec<OccurrenceRow>>,
     /// Definitions.
     pub definitions: BTreeMap<DefinitionId, DefinitionRow>,
-    /// Instances that have something to do at once.
+    /// Instances that are ready to run a turn.
     pub ready: BTreeSet<InstanceId>,
-    /// What waits between instances, if the store shows it.
+    /// Inbox, messages and subscriptions, if the store exposes them.
     pub waiting: Option<StoredWaits>,
 }
 
-/// What waits between instances.
+/// Inbox, messages and subscriptions.
 #[derive(Debug, Default)]
 pub struct StoredWaits {
-    /// Events that no turn has taken.
+    /// Events that no turn has taken yet.
     pub inbox: Vec<InboxRow>,
-    /// Signals and messages that nobody has taken.
+    /// Signals and messages that no instance has taken yet.
     pub messages: Vec<MessageRow>,
-    /// Those who wait on shared channels.
+    /// Subscriptions to shared channels.
     pub subscriptions: Vec<SubscriptionRow>,
 }
 
 impl StoredRows {
-    /// Reads everything. For stores of a size that fits into memory.
+    /// Reads everything, for stores that fit into memory.
     pub fn read(store: &dyn Store, now: Timestamp) -> Result<Self, Error> {
         const ALL: usize = usize::MAX >> 1;
         let mut rows = Self { now, ..Self::default() };
@@ -87,7 +87,7 @@ impl StoredRows {
         self.definitions.get(&row.definition).map_or("", |it| it.name.as_str())
     }
 
-    /// Instances that are not over.
+    /// Instances that have not ended.
     pub fn live(&self) -> impl Iterator<Item = &InstanceRow> {
         self.instances.values().filter(|row| !row.phase.is_ended())
     }

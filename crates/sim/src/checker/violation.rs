@@ -4,12 +4,12 @@ use std::fmt;
 
 use meantime_core::InstanceId;
 
-/// What a checker found.
+/// A violation that a checker found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which checker.
+    /// The name of the checker.
     pub checker: &'static str,
-    /// Of which instance, if of one.
+    /// The instance, if it concerns one.
     pub instance: Option<InstanceId>,
     /// What is wrong, with the ids.
     pub text: String,
@@ -25,7 +25,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collects what a checker finds.
+/// Collects the violations of one checker.
 #[derive(Debug)]
 pub struct Findings<'a> {
     checker: &'static str,
@@ -33,18 +33,18 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// For one checker.
+    /// A collector for one checker.
     pub fn new(checker: &'static str, violations: &'a mut Vec<Violation>) -> Self {
         Self { checker, violations }
     }
 
-    /// Something is wrong with an instance.
+    /// Adds a violation that concerns an instance.
     pub fn add_for(&mut self, instance: InstanceId, text: String) {
         let (checker, instance) = (self.checker, Some(instance));
         self.violations.push(Violation { checker, instance, text });
     }
 
-    /// Something is wrong with no instance in particular.
+    /// Adds a violation that concerns no single instance.
     pub fn add(&mut self, text: String) {
         self.violations.push(Violation { checker: self.checker, instance: None, text });
     }

@@ -1,4 +1,4 @@
-//! Waits for one future on this thread.
+//! Runs one future to its end on this thread.
 
 use std::future::Future;
 use std::pin::pin;

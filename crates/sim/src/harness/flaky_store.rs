@@ -1,29 +1,29 @@
-//! A store whose commits lose their answers, with or without having taken effect (I2).
+//! A store that loses the answers of chosen commits, with or without having applied them (I2).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_kernel::store::{BoxFuture, Error, Fetched, Layer, Plan, Store, UnitDone, UnitResult};
 
-/// What happens to one commit.
+/// The fault of one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFault {
-    /// It takes effect, and its answer is lost.
+    /// The commit takes effect, and its answer is lost.
     LostAnswer,
-    /// It does not take effect, and its answer is lost.
+    /// The commit does not take effect, and its answer is lost.
     LostCommit,
-    /// It is refused: nothing was written.
+    /// The commit is refused: nothing was written.
     Unavailable,
 }
 
-/// Another store, with faults at chosen commits, counted from 1.
+/// Wraps a store and injects faults at chosen commits, counted from 1.
 pub struct FlakyStore {
     inner: Arc<dyn Store>,
     faults: Mutex<(u64, BTreeMap<u64, CommitFault>)>,
 }
 
 impl FlakyStore {
-    /// Puts faults in front of a store.
+    /// Wraps a store.
     pub fn new(inner: Arc<dyn Store>, faults: BTreeMap<u64, CommitFault>) -> Self {
         Self { inner, faults: Mutex::new((0, faults)) }
     }

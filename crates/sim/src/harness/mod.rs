@@ -1,5 +1,5 @@
-//! Runs the kernel machine by hand: one thread, a clock that is moved, a store of any kind, and
-//! crashes at a chosen commit, after it took effect and before anybody was told.
+//! Runs the kernel machine on one thread with a simulated clock and any store, with crashes at a
+//! chosen commit: after it took effect and before any caller was answered.
 
 mod block_on;
 mod flaky_store;

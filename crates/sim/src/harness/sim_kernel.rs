@@ -1,4 +1,4 @@
-//! A kernel machine driven by a test: store, clock and crashes under its control.
+//! A kernel machine driven by a test, which controls the store, the clock and crashes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,23 +19,23 @@ use crate::probe::Probe;
 pub enum CallStatus {
     /// It was answered.
     Answered(Result<Reply, Error>),
-    /// It took effect, and the answer died with the process.
+    /// It took effect, and the process died before it could answer.
     Lost,
     /// There is no reply yet.
     Waiting,
 }
 
-/// Whether turns leave their batch because they take long.
+/// Which turns leave their batch because they take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlowTurns {
-    /// None does.
+    /// No turn does.
     #[default]
     None,
-    /// All do, and are through when nothing else is left to do.
+    /// All turns do, and are finished when nothing else is left to do.
     All,
-    /// All do, and are not through.
+    /// All turns do, and are not finished.
     Held,
-    /// Those that were held still are; no others leave their batch.
+    /// Turns that were held before stay held; no further turn leaves its batch.
     Before,
 }
 
@@ -99,7 +99,7 @@ impl SimKernel {
         sim.listen();
         sim.recover();
         sim.run();
-        // What every kernel does when it starts.
+        // Every kernel deploys the schedule definition when it starts.
         sim.deploy(SCHEDULE_NOTATION, schedule_source());
         sim.commits = 0;
         sim
@@ -144,7 +144,7 @@ impl SimKernel {
         self
     }
 
-    /// Changes that; turns that were held come through when none are any more.
+    /// Changes this setting. Held turns are finished as soon as the setting holds none.
     pub fn set_slow_turns(&mut self, slow_turns: SlowTurns) {
         self.slow_turns = slow_turns;
     }
@@ -154,22 +154,22 @@ impl SimKernel {
         self.commits
     }
 
-    /// How many commits there were when a command was answered.
+    /// The number of commits at the time when a command was answered.
     pub fn answered_after(&self, ticket: Ticket) -> Option<u64> {
         self.answered_after.get(&ticket).copied()
     }
 
-    /// The time.
+    /// The current engine and real time.
     pub fn now(&self) -> Now {
         self.now
     }
 
-    /// What this process has counted.
+    /// The counters of the current process.
     pub fn counters(&self) -> Counters {
         self.machine.counters()
     }
 
-    /// Gives a command and runs until nothing more happens by itself.
+    /// Gives a command and runs the machine until it is idle.
     pub fn call(&mut self, command: Command, wait: Wait) -> (Ticket, CallStatus) {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
@@ -178,7 +178,7 @@ impl SimKernel {
         (ticket, self.call_status(ticket))
     }
 
-    /// Gives several commands at the same moment, then runs.
+    /// Gives several commands at the same instant, then runs the machine.
     pub fn call_all(&mut self, commands: Vec<Command>) -> Vec<CallStatus> {
         let first = self.next_ticket;
         for command in commands {
@@ -189,28 +189,29 @@ impl SimKernel {
         (first..self.next_ticket).map(|number| self.call_status(Ticket(number))).collect()
     }
 
-    /// The engine is through with a task that it was told to run.
+    /// Reports the result of an engine task that was dispatched.
     pub fn report_engine_task(&mut self, task: &TaskRow, report: Report) {
         let token = LeaseToken { epoch: self.epoch, claims: task.claims };
         self.machine.handle(self.now, Input::Report(task.id, token, report));
         self.run();
     }
 
-    /// The earliest instants at which the machine has something to do, in engine and real time.
+    /// The earliest instants at which the machine has work, in engine time and in real time.
     pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         self.machine.next_wakeup()
     }
 
-    /// What has become of a command by now.
+    /// The current status of a command.
     pub fn call_status(&self, ticket: Ticket) -> CallStatus {
         self.answers.get(&ticket).cloned().unwrap_or(CallStatus::Waiting)
     }
 
-    /// Moves both clocks to an instant, from due instant to due instant.
+    /// Moves both clocks to an instant, stopping at every due time in between.
     pub fn advance_to(&mut self, target: Timestamp) {
         loop {
             let (engine, real) = self.machine.next_wakeup();
-            // Real time runs along; what is due in it is due at the same distance.
+            // Real time moves by the same distance as engine time, so a real-time wake-up is
+            // converted.
             let ahead = self.now.engine.saturating_since(self.now.real);
             let real = real.map(|at| at.saturating_add_millis(ahead));
             let next = [engine, real].into_iter().flatten().min();
@@ -245,14 +246,14 @@ impl SimKernel {
         self.now = Now::at(instant);
     }
 
-    /// The process dies, and another one takes over at a later instant.
+    /// Crashes; another process takes over the store at a later instant.
     pub fn stop_until(&mut self, instant: Timestamp) {
         self.now = Now::at(instant);
         self.crash();
         self.run();
     }
 
-    /// The process dies and another one takes over the store.
+    /// Crashes; another process takes over the store.
     pub fn crash(&mut self) {
         self.crashes += 1;
         let lost: Vec<Ticket> = self.waiting.keys().copied().collect();
@@ -264,7 +265,7 @@ impl SimKernel {
         self.computing.clear();
         self.recover();
         for ticket in lost {
-            // What had not reached a commit is sent again, as a client would.
+            // A command that had not reached a commit is sent again, as a client would do.
             match self.waiting.get(&ticket).cloned().filter(|_| unsent.contains(&ticket)) {
                 Some((command, wait)) => self.send(ticket, command, wait),
                 None => {
@@ -275,7 +276,7 @@ impl SimKernel {
         }
     }
 
-    /// Runs until nothing more happens without time or the outside.
+    /// Runs until the machine waits for time or for input.
     pub fn run(&mut self) {
         loop {
             while let Some(output) = self.machine.poll() {
@@ -283,7 +284,7 @@ impl SimKernel {
             }
             let come_through = matches!(self.slow_turns, SlowTurns::None | SlowTurns::All);
             if come_through && !self.computing.is_empty() {
-                // All at once, so that what would have shared a batch still does.
+                // All at the same instant, so that turns that would have shared a batch still do.
                 for (batch, number, job) in std::mem::take(&mut self.computing) {
                     let input = Input::SlowTurn(batch, number, job.run());
                     self.machine.handle(self.now, input);
@@ -298,9 +299,9 @@ impl SimKernel {
         }
     }
 
-    /// Gives a heartbeat, as a node that shares its store does every few seconds.
+    /// Renews the node lease, as a node that shares its store does every few seconds.
     pub fn renew_lease(&mut self) {
-        // A node that gets no lease stops when its old one runs out.
+        // On an error the machine gets no new membership and stops when its lease expires.
         if let Ok(membership) = block_on(self.store.renew_lease(self.now.real)) {
             let until = membership.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
             self.machine.handle(self.now, Input::Membership(membership, until));
@@ -308,7 +309,7 @@ impl SimKernel {
         self.run();
     }
 
-    /// Notices from other nodes get lost.
+    /// Discards notifications from other nodes.
     pub fn drop_notices(&mut self) {
         self.received_notices().clear();
     }
@@ -367,7 +368,8 @@ impl SimKernel {
                 self.now.real = self.now.real.saturating_add_millis(self.commit_ms);
                 let input = Input::Committed(batch, results);
                 if self.crash_after_commit == Some(self.commits) {
-                    // The dying process learns of its commit, but nobody hears of it.
+                    // The machine handles the answer of the commit, and the process crashes before
+                    // its outputs, such as replies, are performed.
                     self.machine.handle(self.now, input);
                     self.crash();
                     return;

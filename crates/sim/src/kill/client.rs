@@ -8,13 +8,13 @@ use meantime_core::{InstanceId, TaskId};
 use super::protocol::{ClientAction, LeasedTask, NodeResponse, ResponseBody};
 use crate::audit::Acknowledged;
 
-/// Signals that a chat waits for.
+/// Signals that a `chat` instance waits for.
 const SIGNALS_PER_CHAT: usize = 3;
 
 /// Tasks in one claim.
 const TASKS_PER_CLAIM: usize = 16;
 
-/// Every so many tasks are completed twice; the second report must be refused.
+/// Every n-th task is completed twice; the second report must be refused.
 const TASKS_PER_DUPLICATE_REPORT: usize = 8;
 
 /// The client's state, which outlives every node.
@@ -22,19 +22,19 @@ const TASKS_PER_DUPLICATE_REPORT: usize = 8;
 pub(super) struct Client {
     /// What was acknowledged.
     pub(super) acknowledged: Acknowledged,
-    /// What is to be asked next.
+    /// Requests that will be sent next.
     queued: VecDeque<ClientAction>,
-    /// What was asked and not answered.
+    /// Requests without an answer.
     open: BTreeMap<u64, ClientAction>,
     /// The instance of each start, by its key.
     starts: BTreeMap<String, InstanceId>,
-    /// Signals that are still to be sent, by instance.
+    /// The number of signals still to be sent, by instance.
     signals: BTreeMap<InstanceId, usize>,
     next: u64,
     is_claiming: bool,
-    /// What must not be.
+    /// Answers that violate a promise.
     pub(super) problems: Vec<String>,
-    /// Reports that came too late, starts that were known already: signs that kills hit something.
+    /// Starts that already existed when they were repeated.
     pub(super) repeated: usize,
     pub(super) stale: usize,
     pub(super) nap_count: usize,
@@ -42,7 +42,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// More instances to start.
+    /// Queues more starts.
     pub(super) fn queue_starts(&mut self, count: usize) {
         for number in 0..count {
             let definition = ["job", "nap", "chat"][number % 3].to_owned();
@@ -53,12 +53,12 @@ impl Client {
         }
     }
 
-    /// Whether it will soon have nothing to ask.
+    /// Whether only few requests are queued.
     pub(super) fn needs_refill(&self) -> bool {
         self.queued.len() < TASKS_PER_CLAIM
     }
 
-    /// What to ask now, so that so many requests are under way.
+    /// The next request to send, if fewer than `window` are in flight.
     pub(super) fn next_request(&mut self, window: usize) -> Option<(u64, ClientAction)> {
         if self.open.len() >= window {
             return None;
@@ -87,7 +87,7 @@ impl Client {
         self.starts.len()
     }
 
-    /// Takes in an answer.
+    /// Processes an answer.
     pub(super) fn on_response(&mut self, response: NodeResponse) {
         let Some(action) = self.open.remove(&response.number) else { return };
         match (action, response.body) {
@@ -117,7 +117,7 @@ impl Client {
                     self.problems.push(format!("{task} was completed twice"));
                 }
             }
-            // It was the second report, or its lease ran out: it changes nothing.
+            // A second report, or one whose lease has expired: it is refused and changes nothing.
             (ClientAction::Complete { .. }, ResponseBody::Refused { code })
                 if code == "lease_lost" || code == "unknown_task" =>
             {
@@ -132,8 +132,8 @@ impl Client {
         }
     }
 
-    /// The node is dead. Starts are asked again, with their keys; what else was open is looked up
-    /// in the store.
+    /// Handles the death of the node: starts are sent again with their keys; the store is searched
+    /// for the effects of other open requests.
     pub(super) fn on_node_death(
         &mut self,
         mut resolve: impl FnMut(&ClientAction) -> Option<ResponseBody>,
@@ -141,7 +141,7 @@ impl Client {
         self.is_claiming = false;
         for (number, action) in std::mem::take(&mut self.open) {
             match (&action, resolve(&action)) {
-                // Both reports of a task may have been cut off; the audit counts its outcomes.
+                // Both reports of a task may be unanswered; the audit counts the outcomes of tasks.
                 (ClientAction::Complete { task, .. }, Some(_)) => {
                     self.acknowledged
                         .completed
@@ -176,7 +176,7 @@ impl Client {
         }
     }
 
-    /// Completes a task; some tasks twice, as a worker does that has lost an answer.
+    /// Completes a task; some tasks twice, like a worker that has lost an answer.
     fn queue_completion(&mut self, leased: LeasedTask) {
         let LeasedTask { task, epoch, claims } = leased;
         let complete = ClientAction::Complete { task, epoch, claims };

@@ -1,4 +1,4 @@
-//! A store that answers before it has committed: a mistake on purpose, which the rig must find.
+//! A store that answers before it has committed: an injected fault that the kill rig must detect.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! The kill rig (P1 to P3): a process under load is killed at random moments, another one takes
-//! over the same store, and nothing that was acknowledged is lost or doubled.
+//! over the same store, and nothing that was acknowledged may be lost or doubled.
 //!
 //! ```text
-//!   client (this process) ── asks, lines of JSON ──► node (a process of its own) ──► store
-//!      │ writes down          ◄── answers ──────────     │ kill -9
-//!      │ what it was told                                ▼
+//!   client (this process) ── requests, lines of JSON ─► node (its own process) ──► store
+//!      │ records              ◄── answers ────────────      │ kill -9
+//!      │ acknowledgements                                   ▼
 //!      └── audit of the whole store after every kill ── the next node
 //! ```
 //!

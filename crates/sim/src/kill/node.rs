@@ -1,4 +1,4 @@
-//! The process that is killed: a kernel that does what lines on its input say.
+//! The process that is killed: a kernel that executes requests from its standard input.
 
 use std::io::{BufRead, Write};
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use super::early_ack_store::EarlyAckStore;
 use super::protocol::{ClientAction, ClientRequest, LeasedTask, NodeResponse, ResponseBody};
 use crate::probe::Probe;
 
-/// Every instance ends with a task, so that its end is something that the client does.
+/// Every instance ends with a task, so that the client decides when it ends.
 const PROBE_SOURCE: &str = "
 probe job
 task t work
@@ -41,7 +41,7 @@ await t
 end
 ";
 
-/// How long a task that a dead process handed out stays away.
+/// How long a task stays leased after the process that handed it out was killed.
 const LEASE_MS: u64 = 500;
 
 /// How long a claim waits for tasks.
@@ -141,10 +141,10 @@ fn error_response(error: &Error) -> ResponseBody {
     ResponseBody::Refused { code: error.code().to_owned() }
 }
 
-/// One line in one write: a process that dies leaves no half of it behind another.
+/// Writes a line with one write, so that a process that dies leaves no partial line.
 fn write_response(response: &NodeResponse) {
     let mut line = serde_json::to_string(response).unwrap_or_default();
     line.push('\n');
-    // A client that has gone hears nothing.
+    // If the client has ended, the answer has no receiver.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! The client's side of a node: its process, its input and its output.
+//! The client's handle of a node: its process, its input and its output.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::protocol::{ClientRequest, NodeResponse};
 
-/// How a node is started: a program and what it is told.
+/// How a node is started: program and arguments.
 #[derive(Debug, Clone)]
 pub(super) struct NodeCommand {
     pub(super) binary: PathBuf,
@@ -34,23 +34,23 @@ impl NodeProcess {
         Ok(Self { child, input, output: BufReader::new(output) })
     }
 
-    /// Asks something. A node that is gone does not hear it.
+    /// Sends a request. It is lost if the node has died.
     pub(super) fn send(&mut self, request: &ClientRequest) {
         let mut line = serde_json::to_string(request).unwrap_or_default();
         line.push('\n');
         let _ = self.input.write_all(line.as_bytes());
     }
 
-    /// What it says next; nothing when it is gone.
+    /// The next answer; `None` if the node has ended.
     pub(super) fn read_response(&mut self) -> Option<NodeResponse> {
         let mut line = String::new();
         self.output.read_line(&mut line).ok()?;
         serde_json::from_str(&line).ok()
     }
 
-    /// Kills it, waits until it is gone, and hears what it had said before.
+    /// Kills the node, waits for its end, and returns the answers that it had written before.
     pub(super) fn kill(mut self) -> Vec<NodeResponse> {
-        // It may have died by itself; the audit will tell.
+        // The node may have died already; the audit shows whether anything is wrong.
         let _ = self.child.kill();
         let _ = self.child.wait();
         std::iter::from_fn(|| self.read_response()).collect()

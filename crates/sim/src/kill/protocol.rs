@@ -1,4 +1,4 @@
-//! What client and node say to each other: a line of JSON each.
+//! The protocol between client and node: one line of JSON per message.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,31 +9,31 @@ pub(super) struct ClientRequest {
     pub(super) action: ClientAction,
 }
 
-/// What a client wants. Ids are as people see them.
+/// What a client requests. Ids are in their text form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ClientAction {
-    /// An instance; the key makes a repetition harmless.
+    /// Starts an instance; the key makes a repetition harmless.
     Start { definition: String, key: String },
-    /// A signal for an instance.
+    /// Sends a signal to an instance.
     Signal { instance: String },
-    /// Tasks, when there are some.
+    /// Claims tasks.
     Claim { max: usize },
-    /// A task is done.
+    /// Completes a task.
     Complete { task: String, epoch: u32, claims: u32 },
 }
 
 /// An answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct NodeResponse {
-    /// Of which request; 0 is none.
+    /// The number of the request; 0 if the message answers none.
     pub(super) number: u64,
     pub(super) body: ResponseBody,
 }
 
-/// What a node says.
+/// The content of an answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum ResponseBody {
-    /// It takes requests.
+    /// The node accepts requests.
     Ready,
     Started {
         instance: String,
@@ -46,7 +46,7 @@ pub(super) enum ResponseBody {
     },
 }
 
-/// A task in the client's hands.
+/// A task that the client has claimed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LeasedTask {
     pub(super) task: String,

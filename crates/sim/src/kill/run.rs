@@ -12,19 +12,19 @@ use super::protocol::{ClientAction, ClientRequest, ResponseBody};
 use super::store_location::{StoreFactory, StoreKind, StoreLocation};
 use crate::audit::{Audit, AuditPoint, audit};
 
-/// Requests under way at a time.
+/// Requests in flight.
 const MAX_REQUESTS_IN_FLIGHT: usize = 64;
 
 /// Instances that are added when the client runs out of work: a third of each kind.
 const STARTS_PER_REFILL: usize = 90;
 
-/// The most answers that a node gives before it is killed.
+/// The largest number of answers that a node gives before it is killed.
 const MAX_ANSWERS_BEFORE_KILL: u64 = 400;
 
-/// Rounds on one store, before it is drained and a new one is begun.
+/// Rounds on one store, before its work is finished and a new store is created.
 const ROUNDS_PER_STORE: usize = 20;
 
-/// Empty claims in a row after which nothing will come any more: a minute of them.
+/// After this many empty claims in a row, about a minute, no task will come any more.
 const MAX_EMPTY_CLAIMS: usize = 300;
 
 /// What was done and found.
@@ -36,11 +36,11 @@ pub struct KillReport {
     pub answers: usize,
     /// Requests that a kill left without an answer.
     pub interrupted: usize,
-    /// Of these, how many had taken effect.
+    /// How many of them had taken effect.
     pub applied_unanswered: usize,
-    /// Starts that were asked again and were known.
+    /// Starts that were repeated and already existed.
     pub repeated: usize,
-    /// Second reports and those whose lease was lost: all refused.
+    /// Reports that were refused: second reports, and reports whose lease had expired.
     pub stale: usize,
     /// Instances that were started and have ended.
     pub instances: usize,
@@ -50,34 +50,34 @@ pub struct KillReport {
     pub fired: usize,
     /// Tasks with their one outcome.
     pub done: usize,
-    /// Acknowledged and not there.
+    /// Acknowledged, but missing from the store.
     pub lost: Vec<String>,
-    /// Anything else that must not be.
+    /// All other violations.
     pub problems: Vec<String>,
 }
 
-/// What to run.
+/// The parameters of a run.
 #[derive(Debug, Clone)]
 pub struct KillPlan {
     /// The program that runs nodes.
     pub binary: PathBuf,
-    /// On which kind of store.
+    /// The kind of store.
     pub kind: StoreKind,
-    /// Where scratch files go.
+    /// The directory for scratch files.
     pub directory: PathBuf,
-    /// Where chance begins.
+    /// The seed of random choices.
     pub seed: u64,
-    /// How many kills.
+    /// The number of kills.
     pub rounds: usize,
-    /// A mistake on purpose: nodes answer before they have committed.
+    /// Injects a fault: nodes answer before they have committed.
     pub early_ack: bool,
 }
 
-/// Runs rounds.
+/// Runs the rounds.
 ///
 /// # Panics
 ///
-/// If there can be no stores or no nodes.
+/// If stores or nodes cannot be created.
 pub fn kill_rounds(plan: &KillPlan, mut progress: impl FnMut(&KillReport)) -> KillReport {
     let mut entropy = SeededEntropy::new(plan.seed);
     let mut report = KillReport::default();
@@ -94,7 +94,7 @@ pub fn kill_rounds(plan: &KillPlan, mut progress: impl FnMut(&KillReport)) -> Ki
             run.run_round(&mut entropy);
             progress(run.report);
             if plan.early_ack && !run.report.lost.is_empty() {
-                // Found; what is lost will never come to its end.
+                // The injected fault was detected. Lost instances never end, so the run stops here.
                 return report;
             }
         }
@@ -104,7 +104,7 @@ pub fn kill_rounds(plan: &KillPlan, mut progress: impl FnMut(&KillReport)) -> Ki
     report
 }
 
-/// One store, from its beginning to its end.
+/// One store, from its creation until all work on it is finished.
 struct StoreRun<'a> {
     location: StoreLocation,
     program: NodeCommand,
@@ -113,7 +113,7 @@ struct StoreRun<'a> {
 }
 
 impl StoreRun<'_> {
-    /// Load, a kill after some answers, and an audit.
+    /// One round: load, a kill after some answers, and an audit.
     fn run_round(&mut self, entropy: &mut SeededEntropy) {
         let mut node = NodeProcess::start(&self.program).expect("a node starts");
         let limit = entropy.next() % MAX_ANSWERS_BEFORE_KILL;
@@ -136,7 +136,7 @@ impl StoreRun<'_> {
         self.resolve_unanswered(&audit);
     }
 
-    /// Lets everything come to its end, without kills.
+    /// Finishes all work without kills.
     fn run_to_end(&mut self) {
         let mut node = NodeProcess::start(&self.program).expect("a node starts");
         let mut empty = 0;
@@ -158,7 +158,7 @@ impl StoreRun<'_> {
         self.check_totals(&audit);
     }
 
-    /// Asks, and never runs out of things to ask: a kill finds work under way.
+    /// Sends requests and adds new ones when few are left, so that a kill always interrupts work.
     fn refill_and_send(&mut self, node: &mut NodeProcess) {
         if self.client.needs_refill() {
             self.client.queue_starts(STARTS_PER_REFILL);
@@ -185,7 +185,7 @@ impl StoreRun<'_> {
         audit
     }
 
-    /// What became of requests that nobody answered.
+    /// Finds out which unanswered requests have taken effect.
     fn resolve_unanswered(&mut self, audit: &Audit) {
         let (mut interrupted, mut applied, mut doubled) = (0, 0, Vec::new());
         let acknowledged: Vec<_> =
@@ -193,7 +193,8 @@ impl StoreRun<'_> {
         self.client.on_node_death(|action| {
             let took_effect = match action {
                 ClientAction::Claim { .. } => return None,
-                // Asked again with its key: it must find what it started.
+                // A start is sent again with its key; the answer then shows whether it had taken
+                // effect.
                 ClientAction::Start { .. } => false,
                 ClientAction::Signal { instance } => {
                     let id = InstanceId::from_str(instance).ok()?;
@@ -217,8 +218,8 @@ impl StoreRun<'_> {
         }
     }
 
-    /// Every start is one instance, every instance has ended with its one task, every nap has
-    /// fired its one timer (K14).
+    /// Every start is one instance, every instance has ended with exactly one task, and every `nap`
+    /// has fired exactly one timer (K14).
     fn check_totals(&mut self, audit: &Audit) {
         let (started, nap_count) = (self.client.started(), self.client.nap_count);
         let mut expect = |plan: &str, is: usize, should: usize| {

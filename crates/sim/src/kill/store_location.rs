@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::harness::block_on;
 
-/// One store.
+/// The address of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreLocation {
     /// In a SQLite file.
@@ -33,7 +33,7 @@ impl StoreLocation {
         })
     }
 
-    /// What a node is told.
+    /// The arguments that tell a node which store to open.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         match self {
             Self::Sqlite(path) => vec!["node".into(), "--sqlite".into(), path.into()],
@@ -42,7 +42,7 @@ impl StoreLocation {
     }
 }
 
-/// Which kind of store.
+/// The kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
     /// SQLite files.
@@ -51,13 +51,13 @@ pub enum StoreKind {
     Postgres,
 }
 
-/// Makes stores, one after another.
+/// Creates stores, one after another.
 pub(super) enum StoreFactory<'a> {
     Sqlite(&'a Path),
     Postgres(Box<Cluster>),
 }
 
-/// What a store needs while it is used.
+/// A store and what it needs while it is used.
 pub(super) enum ScratchStore {
     Sqlite(TempDir),
     Postgres(Box<Database>),

@@ -1,4 +1,4 @@
-//! One way in which a disk may look after the power was cut.
+//! One possible content of a disk after the power was cut.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use meantime_kernel::random::Entropy;
 
 use super::sim_disk::{DiskFiles, SimDisk, apply_op};
 
-/// Files as they are found afterwards, and what was done to those that were on their way.
+/// The files after the cut, with counts of the unsynced writes that were dropped, torn or
+/// reordered.
 #[derive(Debug, Default)]
 pub(super) struct DiskImage {
     pub(super) files: DiskFiles,
@@ -16,23 +17,23 @@ pub(super) struct DiskImage {
     pub(super) reordered: usize,
 }
 
-/// How the disk treats what was not synced.
+/// What the disk does with writes that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnsyncedFate {
-    /// Nothing of it arrives.
+    /// All of them are lost.
     DropAll,
-    /// All of it arrives: as if only the process had died.
+    /// All of them are kept: as if only the process had died.
     KeepAll,
-    /// The oldest arrive, the next one is torn, the others are lost.
+    /// The oldest are kept, the next one is torn, the others are lost.
     Prefix,
-    /// Each arrives or does not.
+    /// Each is kept or lost.
     Some,
-    /// Each sector arrives or does not, in any order.
+    /// Each sector is kept or lost, in any order.
     Torn,
 }
 
 impl DiskImage {
-    /// Cuts the power now.
+    /// The image of a disk whose power is cut now.
     pub(super) fn of(disk: &SimDisk, entropy: &mut dyn Entropy) -> Self {
         let manner = match entropy.next() % 8 {
             0 => UnsyncedFate::DropAll,
@@ -67,7 +68,7 @@ impl DiskImage {
         apply_op(file, &op.kind, |_| true);
     }
 
-    /// Lets some sectors of a write arrive. Another length arrives or does not.
+    /// Keeps some sectors of a write. A truncation is kept or lost as a whole.
     fn tear(&mut self, op: &DiskOp, entropy: &mut dyn Entropy) {
         let (mut arrived, mut lost) = (0, 0);
         let file = self.files.entry(op.file.clone()).or_default();
@@ -92,7 +93,7 @@ impl DiskImage {
     }
 }
 
-/// Puts ops into another order; says how many have moved.
+/// Reorders operations; returns how many have moved.
 fn shuffle(ops: &mut [&DiskOp], entropy: &mut dyn Entropy) -> usize {
     let mut moved = BTreeSet::new();
     for place in (1..ops.len()).rev() {
@@ -105,7 +106,7 @@ fn shuffle(ops: &mut [&DiskOp], entropy: &mut dyn Entropy) -> usize {
     moved.len()
 }
 
-/// One or the other.
+/// True or false with equal probability.
 fn flip(entropy: &mut dyn Entropy) -> bool {
     entropy.next().is_multiple_of(2)
 }

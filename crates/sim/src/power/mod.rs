@@ -1,14 +1,14 @@
-//! The power rig (P11): what may a loss of power leave behind, and is everything that was
-//! acknowledged still in it?
+//! The power rig (P11): whatever a loss of power leaves on the disk contains everything that was
+//! acknowledged.
 //!
 //! ```text
 //!   load on a kernel ─► SQLite ─► recorder: writes, truncations, syncs; acknowledgements beside
 //!                                     │ cut at any point
 //!                                     ▼
-//!   image: what was synced, and of what was not: dropped, reordered, torn at 512 bytes
+//!   image: everything synced, and some of the rest: dropped, reordered, torn at 512 bytes
 //!                                     │
 //!                                     ▼
-//!   open it, look for damage, audit; from time to time go on with it
+//!   open it, check for damage, audit; sometimes continue to work on it
 //! ```
 
 mod disk_image;

@@ -1,4 +1,4 @@
-//! A load on a kernel whose disk is recorded, with what its callers were told.
+//! A load on a kernel whose disk operations are recorded, with what was acknowledged.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +40,7 @@ await t
 end
 ";
 
-/// What a disk went through, and what was acknowledged meanwhile.
+/// The recorded operations of a disk, and what was acknowledged meanwhile.
 pub struct Recording {
     pub(super) before: DiskFiles,
     pub(super) ops: Vec<DiskOp>,
@@ -48,22 +48,22 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Acknowledgements in it.
+    /// The number of acknowledgements.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged.len()
     }
 
-    /// Writes, truncations and syncs in it.
+    /// The number of writes, truncations and syncs.
     pub fn ops(&self) -> usize {
         self.ops.len()
     }
 }
 
-/// Runs callers on a new database in a directory, each so many rounds.
+/// Runs callers on a new database in a directory, each for `rounds` rounds.
 ///
 /// # Panics
 ///
-/// If the engine refuses ordinary work.
+/// If the engine rejects ordinary work.
 pub fn record_load(
     directory: &Path,
     options: &Options,
@@ -71,7 +71,7 @@ pub fn record_load(
     rounds: usize,
 ) -> Recording {
     let path = directory.join(DATABASE_FILE);
-    // What is there before the recording begins is durable: the file is closed and complete.
+    // The database is created and closed before the recording begins, so its files are durable.
     block_on_new_runtime(async {
         let kernel = start_kernel(&path, options).await;
         let source =
@@ -86,7 +86,8 @@ pub fn record_load(
     Recording { before, ops: recorder.ops(), acknowledged }
 }
 
-/// Runs to the end, and ends everything that was begun: then the file is closed.
+/// Runs a future to its end on a new runtime. Dropping the runtime ends all its tasks, so the file
+/// is closed afterwards.
 fn block_on_new_runtime<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().expect("a runtime").block_on(work)
 }
@@ -123,7 +124,7 @@ async fn run_load(
     acknowledged.clone()
 }
 
-/// Somebody who works and writes down what they were told.
+/// A caller that records what was acknowledged.
 struct Caller {
     number: usize,
     kernel: Kernel,
@@ -159,7 +160,7 @@ impl Caller {
         Ok(Some(instance))
     }
 
-    /// Takes a few tasks, whoever they are from, and does them.
+    /// Claims a few tasks of any instance and completes them.
     async fn complete_tasks(&self) -> Result<(), Error> {
         let worker = format!("worker-{}", self.number);
         let claim = ClaimCommand { worker, max: 2, lease_ms: 60_000, ..ClaimCommand::default() };
@@ -175,7 +176,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Writes down what was acknowledged, and how far the disk is.
+    /// Records an acknowledgement with the current position of the disk recording.
     fn acknowledge<T>(&self, note: impl FnOnce(&mut Acknowledged, usize) -> T) {
         let position = self.recorder.position();
         note(&mut self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner), position);

@@ -1,4 +1,4 @@
-//! Cuts the power many times and looks at what is left.
+//! Cuts the power many times and audits what is left.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,45 +15,45 @@ use super::sim_disk::SimDisk;
 use crate::audit::{Audit, AuditPoint, audit};
 use crate::harness::{CallStatus, SimKernel};
 
-/// A mistake that the rig must find, made on purpose.
+/// A fault that the rig must detect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// The engine as it is.
+    /// No fault.
     None,
     /// `synchronous=NORMAL`: commits are not synced.
     Unsynced,
-    /// Callers are answered when the commit is written and before it is synced.
+    /// Callers are answered when the commit is written, before it is synced.
     EarlyAck,
 }
 
 /// What was done and found.
 #[derive(Debug, Clone, Default)]
 pub struct PowerReport {
-    /// Images that were looked at.
+    /// Images that were audited.
     pub images: usize,
-    /// Writes that were lost in them, torn, and out of order.
+    /// Writes that were lost.
     pub dropped: usize,
-    /// Of these, in part only.
+    /// Writes of which only a part was kept.
     pub torn: usize,
-    /// That arrived in another order.
+    /// Writes that reached the disk in another order.
     pub reordered: usize,
-    /// Acknowledgements that were looked for, over all images.
+    /// Acknowledgements that were checked, over all images.
     pub acknowledged: usize,
-    /// Images with which a new process went on.
+    /// Images on which a new process continued.
     pub continued: usize,
-    /// Acknowledged and not there.
+    /// Acknowledged, but missing from the store.
     pub lost: Vec<String>,
-    /// Damage, or a broken rule.
+    /// Damage, or another violation.
     pub problems: Vec<String>,
 }
 
-/// How many images come from one recording.
+/// Images per recording.
 const IMAGES_PER_RECORDING: usize = 100;
 
-/// Every so many images a new process goes on with one.
+/// A new process continues to work on every n-th image.
 const IMAGES_PER_CONTINUATION: usize = 10;
 
-/// Settings that make everything happen often: the log is emptied again and again.
+/// Options with a small log, so that checkpoints happen often.
 fn store_options(fault: InjectedFault) -> Options {
     let durability = if fault == InjectedFault::Unsynced {
         Durability::ProcessCrashOnly
@@ -63,11 +63,11 @@ fn store_options(fault: InjectedFault) -> Options {
     Options { durability, wal_limit: 512 << 10, readers: 2, ..Options::default() }
 }
 
-/// Makes images until there are so many, in a directory for scratch files.
+/// Creates and audits `images` images, in a directory for scratch files.
 ///
 /// # Panics
 ///
-/// If scratch files cannot be written, or if no process can go on with a sound image.
+/// If scratch files cannot be written, or if a process cannot continue on a sound image.
 pub fn cut_power(
     directory: &Path,
     seed: u64,
@@ -136,7 +136,8 @@ fn cut_recording(
     }
 }
 
-/// Where to cut: half of the time right before a sync, when most is at stake, else anywhere.
+/// Positions of the cuts: half of them right before a sync, when most is unsynced, the others
+/// anywhere.
 fn cut_positions(recording: &Recording, count: usize, entropy: &mut SeededEntropy) -> Vec<usize> {
     let ops = recording.ops.iter().enumerate();
     let syncs: Vec<usize> =
@@ -153,8 +154,8 @@ fn cut_positions(recording: &Recording, count: usize, entropy: &mut SeededEntrop
 
 type StoreResult<T> = Result<T, meantime_kernel::store::Error>;
 
-/// Opens what is left with the settings of the process before: without syncs several transactions
-/// may be torn, and none of them is damage.
+/// Opens an image with the options of the process that wrote it: without syncs several transactions
+/// may be torn, and SQLite must not report that as damage.
 fn open_image<T>(
     path: &Path,
     fault: InjectedFault,
@@ -163,7 +164,7 @@ fn open_image<T>(
     open_image(&SqliteStore::open(path, store_options(fault))?)
 }
 
-/// A new process works with what is left: it recovers, and an instance runs to its end.
+/// A new process recovers the image and runs an instance to its end.
 fn continue_from(path: &Path) {
     let store = SqliteStore::open(path, Options::default()).expect("it was open a moment ago");
     let mut sim = SimKernel::with_probes(Arc::new(store), "probe after\nend \"done\"\n");
@@ -173,7 +174,7 @@ fn continue_from(path: &Path) {
     assert!(matches!(status, CallStatus::Answered(Ok(_))), "a start after the cut: {status:?}");
 }
 
-/// Just before the sync of the log that an acknowledgement has waited for.
+/// The position just before the sync of the log that an acknowledgement has waited for.
 fn position_before_sync(ops: &[DiskOp], position: usize) -> usize {
     let before = ops.get(..position).unwrap_or_default();
     let is_sync = |op: &DiskOp| op.file.ends_with("-wal") && matches!(op.kind, OpKind::Sync { .. });

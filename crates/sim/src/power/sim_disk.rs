@@ -1,4 +1,4 @@
-//! The state of a disk at some point of a recording: what is durable, and what is on its way.
+//! The state of a disk at some point of a recording: what is durable, and what is not yet synced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use meantime_disk::{DiskOp, OpKind};
 /// Files by their names.
 pub(super) type DiskFiles = BTreeMap<Arc<str>, Vec<u8>>;
 
-/// A disk that follows a recording.
+/// A disk that replays a recording.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SimDisk {
     durable: DiskFiles,
-    /// Done and not synced, in order, with their numbers.
+    /// Operations that are not yet synced, in order, with their numbers.
     pending: Vec<(usize, DiskOp)>,
-    /// How many ops it has seen.
+    /// The number of replayed operations.
     position: usize,
 }
 
 impl SimDisk {
-    /// A disk that holds files for good.
+    /// A disk whose files are durable.
     pub(super) fn new(durable: DiskFiles) -> Self {
         Self { durable, ..Self::default() }
     }
 
-    /// Goes on with the recording up to a position.
+    /// Replays the recording up to a position.
     pub(super) fn advance_to(&mut self, position: usize, ops: &[DiskOp]) {
         for op in ops.get(self.position..position).unwrap_or_default() {
             match op.kind {
@@ -35,12 +35,12 @@ impl SimDisk {
         }
     }
 
-    /// What is durable.
+    /// The durable files.
     pub(super) fn durable(&self) -> &DiskFiles {
         &self.durable
     }
 
-    /// What is not, in order.
+    /// Operations that are not yet synced, in order.
     pub(super) fn pending(&self) -> impl Iterator<Item = &DiskOp> {
         self.pending.iter().map(|(_, op)| op)
     }
@@ -60,7 +60,7 @@ impl SimDisk {
 /// The size of a sector: the unit in which a write may be torn.
 pub(super) const SECTOR_BYTES: usize = 512;
 
-/// Does to a file what was done; of a write only the sectors that `sector_arrives` says.
+/// Applies an operation to a file; of a write, only the sectors for which `sector_arrives` is true.
 pub(super) fn apply_op(
     file: &mut Vec<u8>,
     kind: &OpKind,
@@ -74,7 +74,7 @@ pub(super) fn apply_op(
             let mut done = 0;
             while done < bytes.len() {
                 let at = offset + done;
-                // Sectors are those of the file, not of the write.
+                // Sectors are aligned in the file, not in the write.
                 let len = (SECTOR_BYTES - at % SECTOR_BYTES).min(bytes.len() - done);
                 if sector_arrives(at / SECTOR_BYTES) {
                     file.resize(file.len().max(at + len), 0);

@@ -1,4 +1,4 @@
-//! Runs a probe: takes events, then operations until something blocks.
+//! Runs a probe: processes events, then operations until one blocks.
 
 use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{
@@ -32,7 +32,7 @@ impl<'a> Interpreter<'a> {
         (self.saved, self.effects, self.status, self.ops)
     }
 
-    /// Takes one event and says what became of it.
+    /// Processes one event and returns whether it was taken.
     pub(super) fn take(&mut self, event: &Event) -> Result<Verdict, Fault> {
         self.ops += 1;
         if matches!(self.status, Status::Ended(_)) {
@@ -103,9 +103,10 @@ impl<'a> Interpreter<'a> {
                 self.conclude(Outcome::Cancelled { reason, context });
                 true
             }
-            // The kernel knows the declared outcome; ending is all a probe has to do.
-            // The kernel keeps this one to itself.
+            // The kernel handles this event itself.
             Event::DeadlineMoved { .. } => false,
+            // The kernel knows the declared outcome and ends the instance; a probe only has to run
+            // its compensation, if it has one.
             Event::DeadlineReached => {
                 if self.program.compensate.is_some() {
                     let declared = self.program.timeout.clone();
@@ -120,7 +121,7 @@ impl<'a> Interpreter<'a> {
         Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
     }
 
-    /// Runs operations until one blocks, the slice is used up, or the probe is over.
+    /// Runs operations until one blocks, the budget of the turn is used up, or the probe has ended.
     pub(super) fn run(&mut self) -> Result<(), Fault> {
         if self.saved.closing.is_some() {
             self.finish_closing();
@@ -147,7 +148,7 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Performs one operation; false when it blocks at its place.
+    /// Performs one operation; false if it blocks and must be repeated.
     #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
     fn perform(&mut self, operation: &Operation) -> Result<bool, Fault> {
         match operation {
@@ -173,7 +174,8 @@ impl<'a> Interpreter<'a> {
                     .and_then(|span| span.add_to(self.cx.now, &utc));
                 match due_at {
                     Ok(due_at) => self.start_timer(name, due_at),
-                    // A computed duration that is none fails the instance with its code (T2).
+                    // A computed text that is not a duration fails the instance with the code of
+                    // the error (T2).
                     Err(error) => return Ok(self.failed(error.code())),
                 }
             }
@@ -285,7 +287,7 @@ impl<'a> Interpreter<'a> {
         self.begin(name, HandleKind::Timer, key, Vec::new());
     }
 
-    /// Makes a schedule; its handle is awaited like any other.
+    /// Creates a schedule; its handle is awaited like any other.
     fn schedule(&mut self, name: &str, scheduled: &Scheduled) -> Result<(), Fault> {
         let anchor = scheduled.at.unwrap_or(self.cx.now);
         let rule = Rule::every(anchor, scheduled.every, Zone::utc(), First::AtAnchor)
@@ -323,7 +325,7 @@ impl<'a> Interpreter<'a> {
         }
         let counted = match event {
             Event::TaskDone { .. } | Event::ChildDone { .. } => true,
-            // A child of a brood that could not be started.
+            // A child of a `brood` could not be started.
             Event::EffectDone { answer: Answer::Conflict { code }, .. } => {
                 !code.starts_with(meantime_core::SCHEDULE_CONFLICT)
             }
@@ -384,7 +386,7 @@ impl<'a> Interpreter<'a> {
         true
     }
 
-    /// Takes the result of a handle into a variable; a failure goes to `catch` or ends the probe.
+    /// Stores the result of a handle in a variable; a failure goes to `catch` or ends the probe.
     fn await_one(&mut self, name: &str) -> bool {
         let Some(handle) = self.saved.handles.get(name) else {
             self.saved.place += 1;
@@ -451,7 +453,7 @@ impl<'a> Interpreter<'a> {
         });
     }
 
-    /// Uses up operations, a slice at a time.
+    /// Uses up operations, at most a budget per turn.
     fn spin(&mut self, ops: u64) -> bool {
         if self.saved.spin_left == 0 {
             self.saved.spin_left = ops;
@@ -490,7 +492,7 @@ impl<'a> Interpreter<'a> {
         true
     }
 
-    /// Raises an error: up, if some ancestor catches it; else it is an incident right here.
+    /// Raises an error: to the parent if an ancestor catches it, otherwise as an incident here.
     fn throw(&mut self, code: &str) -> bool {
         let failure = Failure::new(code, "thrown by the definition");
         if self.cx.is_caught(code) {
@@ -519,7 +521,7 @@ impl<'a> Interpreter<'a> {
         self.conclude(Outcome::Failed { failure, termination, context });
     }
 
-    /// Ends, or first runs the compensation and ends when that has ended.
+    /// Ends, or runs the compensation first and ends when it has ended.
     fn conclude(&mut self, outcome: Outcome) {
         self.status = match self.program.compensate.clone() {
             None => Status::Ended(outcome),

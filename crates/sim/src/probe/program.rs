@@ -47,7 +47,7 @@ pub(super) struct Program {
 pub(super) enum Operation {
     Task(String, Box<TaskSpec>, Option<Span>),
     Timer(String, Span, Zone),
-    /// A timer whose span stands in a variable.
+    /// A timer whose duration is in a variable.
     TimerOf(String, String),
     Until(String, Timestamp),
     Subscribe(String, meantime_core::Channel),
@@ -57,7 +57,7 @@ pub(super) enum Operation {
     Race(Vec<String>),
     All(Vec<String>),
     Drop(String),
-    /// An incident beside the run, as a handle: retried it has a result, dropped it is cancelled.
+    /// An incident with a handle: a retry completes it, dropping it cancels it.
     Trouble(String, String),
     Publish(meantime_core::Message),
     Broadcast(String, Json),
@@ -77,7 +77,7 @@ pub(super) enum Operation {
     Fail(String),
 }
 
-/// A schedule that a probe makes of a version of some definition.
+/// A schedule that a probe creates for a version of a definition.
 #[derive(Debug, Clone)]
 pub(super) struct Scheduled {
     pub(super) definition: String,
@@ -114,7 +114,7 @@ pub(super) fn compile(source: &Source) -> Compiled {
     compiled
 }
 
-/// Scheduled paths are non-interactive: nobody is there to answer a step (S9).
+/// Scheduled runs are non-interactive: no client answers a step (S9).
 fn check_scheduled(compiled: &mut Compiled) {
     let programs: BTreeMap<&str, &Program> = compiled
         .definitions
@@ -293,7 +293,7 @@ fn operation(words: &[&str], labels: &BTreeMap<&str, usize>) -> Parsed<Operation
     })
 }
 
-/// A timer start, checked here so that the deploy can rely on it (B1).
+/// A timer trigger, checked here so that the deploy can rely on it (B1).
 fn timer_start(kind: &str, text: &str) -> Parsed<Trigger> {
     let (text, utc) = (text.to_owned(), "UTC".to_owned());
     let recurrence = match kind {

@@ -1,44 +1,44 @@
-//! What a probe remembers between turns.
+//! The state of a probe between turns.
 
 use std::collections::BTreeMap;
 
 use meantime_core::{EffectKey, IncidentId, Outcome};
 use minicbor::{Decode, Encode};
 
-/// The saved form, format 1.
+/// The saved state, format 1.
 #[derive(Debug, Clone, Default, Encode, Decode)]
 pub(super) struct Saved {
-    /// The next operation.
+    /// The index of the next operation.
     #[n(0)]
     pub(super) place: usize,
     /// Values as JSON text.
     #[n(1)]
     pub(super) variables: BTreeMap<String, String>,
-    /// What was begun and not yet awaited.
+    /// Effects that were begun and not yet awaited.
     #[n(2)]
     pub(super) handles: BTreeMap<String, Handle>,
     /// Operations left of a `spin`.
     #[n(3)]
     pub(super) spin_left: u64,
-    /// Tasks or children of a fan that are still to begin.
+    /// Tasks or children of a fan-out that are still to be started.
     #[n(4)]
     pub(super) fan_left: u32,
-    /// Those that were begun and have not ended.
+    /// Tasks or children of a fan-out that have not ended.
     #[n(5)]
     pub(super) fan_open: u32,
-    /// How often each `repeat` went back, by its place.
+    /// How often each `repeat` has jumped back, by its index.
     #[n(6)]
     pub(super) repeats: BTreeMap<usize, u32>,
-    /// The incident this probe stands at: its effect.
+    /// The effect of the incident that blocks this probe.
     #[n(7)]
     pub(super) incident: Option<EffectKey>,
     /// The outcome, while compensation runs.
     #[n(8)]
     pub(super) closing: Option<Outcome>,
-    /// It raised an error and waits to be ended from above.
+    /// It raised an error and waits until its parent ends it.
     #[n(9)]
     pub(super) raised: bool,
-    /// It is a scheduled run: nobody is there to answer it (S9).
+    /// It is a scheduled run: no client answers its steps (S9).
     #[n(11)]
     pub(super) scheduled: bool,
     /// The last incident that was retried.
@@ -46,7 +46,7 @@ pub(super) struct Saved {
     pub(super) retried: Option<IncidentId>,
 }
 
-/// Something that was begun.
+/// A begun effect.
 #[derive(Debug, Clone, Encode, Decode)]
 pub(super) struct Handle {
     #[n(0)]
@@ -56,12 +56,12 @@ pub(super) struct Handle {
     /// JSON text, or the code of a failure.
     #[n(2)]
     pub(super) result: Option<Result<String, String>>,
-    /// Codes caught, or the step's id and its required field.
+    /// Codes that are caught, or the step's id and its required field.
     #[n(3)]
     pub(super) words: Vec<String>,
 }
 
-/// What kind of thing was begun.
+/// The kind of a begun effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub(super) enum HandleKind {

@@ -21,10 +21,10 @@ pub struct ScenarioSource {
     pub text: String,
 }
 
-/// A scenario as written.
+/// A scenario as it is written.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// The rules it cites.
     pub rules: Vec<String>,
@@ -36,8 +36,8 @@ pub struct Scenario {
     pub trace: String,
     /// Limits that differ from the defaults.
     pub limits: Limits,
-    /// Whether a claim whose answer was lost is found again instead of waiting for its lease:
-    /// for scenarios that count attempts.
+    /// Whether a repeated claim gets the tasks of a claim whose answer was lost, instead of waiting
+    /// for the lease to expire: for scenarios that count attempts.
     pub exact_attempts: bool,
     /// How far the clock moves with every commit, in milliseconds.
     pub commit_ms: i64,
@@ -93,7 +93,7 @@ impl Scenario {
         self.sources.push(ScenarioSource { notation, name, text });
     }
 
-    /// A source that lies in a file of its own, beside the scenario: `source: NOTATION PATH`.
+    /// A source in a file of its own beside the scenario: `source: NOTATION PATH`.
     fn add_file(&mut self, source: &str) -> io::Result<()> {
         if let [notation, path] = source.split_whitespace().collect::<Vec<_>>()[..] {
             let path = self.path.parent().unwrap_or(Path::new(".")).join(path);
@@ -120,7 +120,7 @@ impl Scenario {
         }
     }
 
-    /// Writes the trace that came out into the file.
+    /// Writes the actual trace into the file.
     pub fn rewrite(&self, trace: &str) -> io::Result<()> {
         let text = fs::read_to_string(&self.path)?;
         let begin = text.find("```trace\n").map(|at| at + "```trace\n".len());

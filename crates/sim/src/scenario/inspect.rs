@@ -1,4 +1,4 @@
-//! Script lines that look and change nothing.
+//! Script lines that only read.
 
 use meantime_core::{Outcome, SCHEDULE_DEFINITION, TimerId, View};
 use meantime_kernel::explain::{
@@ -19,7 +19,7 @@ impl Player<'_> {
         row.as_ref().map_or_else(|| "not there".to_owned(), describe_state)
     }
 
-    /// What people may see of an instance that runs.
+    /// The view that the notation gives of a running instance.
     fn view(&mut self, name: &str) -> Option<View> {
         let id = self.instance(name);
         let row = block_on(self.sim.store.instance(id)).ok().flatten()?;
@@ -29,7 +29,7 @@ impl Player<'_> {
         Some(notation.inspect(&loaded.definition, &row.state))
     }
 
-    /// The variables of an instance, also when it is over.
+    /// The variables of an instance, also after its end.
     pub(super) fn variables(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.sim.store.instance(id)).ok().flatten();
@@ -72,7 +72,7 @@ impl Player<'_> {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// How an instance failed, with all that is known.
+    /// The failure of an instance with all details.
     pub(super) fn failure(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.sim.store.instance(id)).ok().flatten();
@@ -85,21 +85,21 @@ impl Player<'_> {
         lines.join("\n")
     }
 
-    /// Engine tasks that nobody has reported on, with their inputs.
+    /// Engine tasks without a report, with their inputs.
     pub(super) fn dispatched(&mut self) -> String {
         let tasks = self.sim.dispatched.iter();
         let lines = tasks.map(|task| format!("{} {}", task.spec.name, task.spec.input));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// How many turns an instance has had.
+    /// The number of turns of an instance.
     pub(super) fn turns(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.sim.store.instance(id)).ok().flatten();
         row.map_or_else(String::new, |row| row.turn_no.to_string())
     }
 
-    /// How many bytes the state of an instance has.
+    /// The size of the state of an instance in bytes.
     pub(super) fn state_bytes(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.sim.store.instance(id)).ok().flatten();
@@ -129,7 +129,7 @@ impl Player<'_> {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Why an instance stands where it stands.
+    /// Explains what an instance waits for.
     pub(super) fn why_instance(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let store = self.sim.store.clone();
@@ -149,7 +149,7 @@ impl Player<'_> {
         explain_instance(&row, &view, &tasks, &incidents, self.sim.now().engine)
     }
 
-    /// Where every task of an instance stands.
+    /// Explains every task of an instance.
     pub(super) fn why_tasks(&mut self, name: &str) -> String {
         let instance = Some(self.instance(name));
         let (store, now) = (self.sim.store.clone(), self.sim.now().engine);
@@ -158,20 +158,20 @@ impl Player<'_> {
         rows.iter().map(|row| explain_task(row, now)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Why each occurrence of a schedule ran or did not, oldest first. Runs are named by the
-    /// ledger.
+    /// Explains why each occurrence of a schedule ran or did not, oldest first. Runs are named by
+    /// the ledger.
     pub(super) fn why_occurrences(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let rows = block_on(self.sim.store.occurrences(id, Page::first(100)));
         let rows = rows.unwrap_or_default().into_iter().rev().map(|mut row| {
-            // Ids differ from run to run of the rigs.
+            // Ids differ between runs of the rigs.
             row.instance = None;
             row
         });
         rows.map(|row| explain_occurrence(&row)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The story of a timer, found by its place in the instance's history.
+    /// Explains the first timer that the instance armed for an element.
     pub(super) fn why_timer(&mut self, name: &str, place: &str) -> String {
         let id = self.instance(name);
         let store = self.sim.store.clone();

@@ -1,10 +1,10 @@
-//! The short spelling of journeys in scenarios.
+//! The shorthand for journeys in scenarios.
 //!
-//! A first line `journey NAME` or `api NAME`, possibly with a version, stands for the header, and
-//! the rest is `spec`. `mapper: = EXPR` and `predicate: = EXPR`, to the end of the line, stand for
-//! an expression in `DataWeave`. Everything else is the language itself.
+//! A first line `journey NAME` or `api NAME`, optionally with a version, replaces the header, and
+//! the rest is `spec`. `mapper: = EXPR` and `predicate: = EXPR`, to the end of the line, replace an
+//! expression in `DataWeave`. All other lines are unchanged.
 
-/// The source of a journey in full.
+/// The complete source of a journey.
 pub(super) fn journey(text: &str) -> String {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let words: Vec<&str> = first.split_whitespace().collect();

@@ -1,7 +1,7 @@
-//! Scenarios: text in, trace out.
+//! Scenarios: tests as text, with an expected trace.
 //!
-//! A scenario is a Markdown file: a title, the rules it cites, probes, a script of commands on the
-//! virtual clock, and the trace that must come out. See `crates/sim/scenarios/README.md`.
+//! A scenario is a Markdown file: a title, the rules it cites, definitions, a script of commands on
+//! the virtual clock, and the expected trace. See `crates/sim/scenarios/README.md`.
 
 mod file;
 mod inspect;

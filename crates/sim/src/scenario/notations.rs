@@ -17,7 +17,7 @@ mod arrows;
 /// Kinds of source blocks, which are also the names of their notations.
 pub(super) const NOTATION_BLOCKS: [&str; 4] = ["probe", "flow", "journey", "bpmn"];
 
-/// All of them.
+/// All notations of scenarios.
 pub(super) fn notations() -> Notations {
     Notations::default()
         .with("probe", Arc::new(Probe))
@@ -26,7 +26,7 @@ pub(super) fn notations() -> Notations {
         .with(meantime_bpmn::NOTATION, Arc::new(Bpmn))
 }
 
-/// What journeys of scenarios are deployed with.
+/// The server settings with which journeys of scenarios are deployed.
 fn settings() -> Settings {
     let config = [
         ("baseUrl", "\"http://bank.test\""),
@@ -46,7 +46,7 @@ fn settings() -> Settings {
     }
 }
 
-/// The text to deploy: some notations may be written short in a scenario.
+/// The source to deploy: some notations have a shorthand in scenarios.
 pub(super) fn expand_shorthand(notation: &str, text: String) -> String {
     match notation {
         "journey" => journey_shorthand::journey(&text),

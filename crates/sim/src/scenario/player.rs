@@ -1,4 +1,4 @@
-//! Plays a script on a store and writes down what happens.
+//! Plays a script on a store and records its trace.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use super::script::{ScriptLine, instant};
 use super::trace::{LEASE_EXPIRED, Tracer, describe_state};
 use crate::harness::{CallStatus, SimKernel, SlowTurns, block_on};
 
-/// What came of a play.
+/// The result of a play.
 #[derive(Debug, Clone, Default)]
 pub struct ScenarioRun {
-    /// Everything, line by line.
+    /// The whole trace.
     pub trace: String,
-    /// What happened to each instance, without times of answers: the same after any crash.
+    /// The history of each instance without the times of answers: it is the same after any crash.
     pub timelines: BTreeMap<String, Vec<String>>,
-    /// How many commits it took.
+    /// The number of commits.
     pub commits: u64,
 }
 
 const START_TIME: &str = "2026-01-01T00:00:00Z";
 
-/// Plays a scenario on an empty store; with a crash after one of its commits, if asked.
+/// Plays a scenario on an empty store, with a crash after commit `crash_after` if one is given.
 pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> ScenarioRun {
     play_with(scenario, store, crash_after, SlowTurns::None)
 }
@@ -80,7 +80,8 @@ pub(super) struct Player<'a> {
     pub(super) tracer: Tracer,
     /// Claimed tasks by type, oldest first.
     pub(super) tasks: BTreeMap<String, Vec<ClaimedTask>>,
-    /// Callers who wait, by worker or instance, with the claim to repeat if it is lost.
+    /// Calls that still wait, by worker or instance, with the claim to repeat if its answer is
+    /// lost.
     pub(super) parked_calls: BTreeMap<String, (Ticket, Option<Command>)>,
     commits_seen: u64,
     play: ScenarioRun,
@@ -129,7 +130,8 @@ impl Player<'_> {
         for (name, line) in self.tracer.new_history(&*store) {
             let line = self.tracer.with_names(&line);
             self.push_trace(&format!("  {name} | {line}"));
-            // A claim whose answer died in a crash waits for its lease, unless attempts are exact.
+            // A claim whose answer was lost in a crash adds this line, so it is compared only if
+            // attempts are exact.
             if self.scenario.exact_attempts || !line.contains(LEASE_EXPIRED) {
                 self.play.timelines.entry(name).or_default().push(line);
             }
@@ -369,7 +371,7 @@ impl Player<'_> {
         }
     }
 
-    /// Several things at the same moment: `together a SIGNAL {} step:ID {} publish:NAME:KEY {}`.
+    /// Several commands at the same instant: `together a SIGNAL {} step:ID {} publish:NAME:KEY {}`.
     fn call_together(&mut self, line: &ScriptLine) -> String {
         let instance = self.instance(&line.words[1]);
         let pairs = line.words[2..].chunks(2);
@@ -397,7 +399,7 @@ impl Player<'_> {
         rows.into_iter().find(|row| row.element == place)
     }
 
-    /// `move INSTANCE PLACE INSTANT who why…`; PLACE `*` of INSTANCE `*` is every timer there is.
+    /// `move INSTANCE ELEMENT INSTANT who why…`; ELEMENT `*` of INSTANCE `*` means all timers.
     fn edit_timers(&mut self, line: &ScriptLine) -> String {
         let (name, place) = (line.words[1].clone(), line.words[2].clone());
         let now = self.sim.now().engine;
@@ -444,7 +446,7 @@ impl Player<'_> {
     }
 }
 
-/// Who did it and why: `audit=who` and the rest of the words.
+/// Actor and reason: `audit=who` and the rest of the words.
 pub(super) fn audit(line: &ScriptLine, from: usize) -> AuditInfo {
     let actor = line.option("by").unwrap_or("operator").to_owned();
     AuditInfo { actor, reason: line.words_from(from) }

@@ -80,7 +80,7 @@ impl Player<'_> {
         }
     }
 
-    /// What a line gives; the rest stays.
+    /// The changes that a line gives; other settings stay.
     fn change(&self, line: &ScriptLine) -> ScheduleChange {
         let spec = self.spec(line);
         let given = |name: &str| line.option(name).is_some();
@@ -95,7 +95,7 @@ impl Player<'_> {
             interval,
             cron,
             zone: line.option("zone").map(|it| it.parse().expect("a zone")),
-            // `runs=none` is without a limit.
+            // `runs=none` removes the limit.
             max_runs: given("runs").then_some(spec.max_runs),
             overlap: given("overlap").then_some(spec.overlap),
             catch_up: given("catchup").then_some(spec.catch_up),
@@ -130,7 +130,7 @@ impl Player<'_> {
         ScheduleView::of_instance(&row).filter(|_| !row.phase.is_ended())
     }
 
-    /// The occurrences of a schedule that had their run before they came.
+    /// Future occurrences of a schedule for which a backfill has already started a run.
     fn filled(&self, schedule: InstanceId, view: &ScheduleView) -> BTreeSet<Timestamp> {
         let rows = block_on(self.sim.store.occurrences(schedule, Page::first(10_000)));
         let rows = rows.unwrap_or_default();
@@ -139,7 +139,7 @@ impl Player<'_> {
         started.map(|row| row.occurrence.scheduled_at).filter(|at| Some(*at) > view.mark).collect()
     }
 
-    /// How a schedule stands.
+    /// The state of a schedule.
     pub(super) fn show_schedule(&mut self, name: &str) -> String {
         let Some(view) = self.schedule_view(name) else { return "over".to_owned() };
         let next = view.next_at().map_or_else(|| "never".to_owned(), |at| at.to_string());

@@ -11,7 +11,7 @@ pub(super) struct ScriptLine {
     flags: Vec<String>,
 }
 
-/// Words that are switches wherever they stand.
+/// Words that are flags at any position.
 const FLAG_WORDS: [&str; 3] = ["final", "settled", "stale"];
 
 impl ScriptLine {
@@ -34,7 +34,7 @@ impl ScriptLine {
         Some(line)
     }
 
-    /// The option of a name.
+    /// The value of an option.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -44,12 +44,12 @@ impl ScriptLine {
         self.option(name).and_then(|text| text.parse().ok())
     }
 
-    /// Whether a switch is given.
+    /// Whether a flag is given.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.flags.iter().any(|flag| flag == name)
     }
 
-    /// A word as JSON; `null` when it is missing, the text itself when it is `xN` bytes.
+    /// A word as JSON; `null` if it is missing, a string of N bytes if it is `bytes:N`.
     pub(super) fn json(&self, place: usize) -> Json {
         match self.words.get(place) {
             None => Json::null(),
@@ -60,7 +60,7 @@ impl ScriptLine {
         }
     }
 
-    /// The rest of the words as a sentence.
+    /// The rest of the words as one text.
     pub(super) fn words_from(&self, from: usize) -> String {
         self.words.get(from..).unwrap_or_default().join(" ")
     }

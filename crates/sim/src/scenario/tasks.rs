@@ -29,7 +29,8 @@ impl Player<'_> {
                 let tasks = self.leased_by(&worker);
                 CallStatus::Answered(Ok(Reply::Tasks(tasks)))
             } else {
-                // Nobody heard of the claim: its lease runs out, and the worker asks again.
+                // The answer of the claim was lost: its lease must expire before the worker can
+                // claim again.
                 self.sim.advance_real(i64::try_from(lease_ms).unwrap_or(0) + 1);
                 self.sim.call(command.clone(), Wait::Quiet).1
             };
@@ -88,7 +89,7 @@ impl Player<'_> {
     }
 
     /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE [variables=JSON]]`;
-    /// `stale` keeps it.
+    /// `stale` keeps the task for another report.
     pub(super) fn report_task(&mut self, line: &ScriptLine) -> String {
         let kind = line.words[1].clone();
         let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
@@ -125,7 +126,7 @@ impl Player<'_> {
         }
     }
 
-    /// `engine TYPE JSON` or `engine TYPE fail CODE`: the engine itself reports.
+    /// `engine TYPE JSON` or `engine TYPE fail CODE`: a report on an engine task.
     pub(super) fn engine_task(&mut self, line: &ScriptLine) -> String {
         let kind = &line.words[1];
         let place = self.sim.dispatched.iter().position(|task| task.spec.name == *kind);

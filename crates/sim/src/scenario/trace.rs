@@ -1,4 +1,4 @@
-//! What happened, in words that stay the same from run to run.
+//! The trace of a run, in words that are the same in every run.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use meantime_kernel::store::{
 
 use crate::harness::block_on;
 
-/// How the line of an expired lease begins.
+/// The beginning of the line for an expired lease.
 pub(super) const LEASE_EXPIRED: &str = "lease expired";
 
-/// Names instances, and collects what is new in their histories.
+/// Names instances, and collects new rows of their histories.
 #[derive(Debug, Default)]
 pub(super) struct Tracer {
     names: BTreeMap<InstanceId, String>,
@@ -22,12 +22,12 @@ pub(super) struct Tracer {
 }
 
 impl Tracer {
-    /// Names an instance as the script does.
+    /// Gives an instance the name that the script uses.
     pub(super) fn set_name(&mut self, id: InstanceId, name: &str) {
         self.names.insert(id, name.to_owned());
     }
 
-    /// The instance of a name.
+    /// The instance with this name.
     pub(super) fn find(&self, name: &str) -> Option<InstanceId> {
         self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| *id)
     }
@@ -74,7 +74,7 @@ impl Tracer {
         let replace = |text: String, (id, name): (&InstanceId, &String)| {
             text.replace(&id.to_string(), &format!("<{name}>"))
         };
-        // Most texts have none.
+        // Most texts contain no id.
         if text.contains("in_") {
             self.names.iter().fold(text.to_owned(), replace)
         } else {
@@ -82,13 +82,13 @@ impl Tracer {
         }
     }
 
-    /// An effect key in words.
+    /// An effect key as text.
     pub(super) fn key(&self, key: EffectKey) -> String {
         let name = self.names.get(&key.instance).map_or("?", String::as_str);
         format!("{name}.{}.{}", key.turn_no, key.ordinal)
     }
 
-    /// Lines for everything new, by instance name, oldest first.
+    /// Lines for all new history rows, by instance name, oldest first.
     pub(super) fn new_history(&mut self, store: &dyn Store) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         for (name, row) in self.instances(store) {
@@ -140,7 +140,7 @@ impl Tracer {
                 let code = code.as_deref().unwrap_or("completed");
                 format!("detached task {} {code}", local(key))
             }
-            // When it is tried again depends on its id, which differs from run to run.
+            // The time of the retry is left out: it depends on the id, which differs between runs.
             Record::AttemptFailed { key, attempt, code, message, .. } => {
                 format!("attempt {attempt} of task {} {code}: {message}", local(key))
             }
@@ -171,7 +171,7 @@ impl Tracer {
     }
 }
 
-/// How an instance stands, in one line.
+/// The state of an instance in one line.
 pub(super) fn describe_state(row: &InstanceRow) -> String {
     let outcome = match &row.meta.outcome {
         Some(Outcome::Completed { output, .. }) => format!(" {output}"),

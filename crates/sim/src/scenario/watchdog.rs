@@ -1,6 +1,6 @@
-//! No instance is a zombie: one that runs waits for something, or an incident says why it does not.
+//! Checks that no instance is a zombie: a running instance waits for something or has an incident.
 //!
-//! Looked at after every line of every scenario, in every notation and on every rig. The simulator
+//! It runs after every line of every scenario, in every notation and on every rig. The simulator
 //! has the same check for its own runs (`finally_no_instance_is_orphaned`).
 
 use meantime_core::{SCHEDULE_DEFINITION, WaitingKind};
@@ -12,7 +12,7 @@ use crate::checker::has_open_wait;
 use crate::harness::block_on;
 
 impl Player<'_> {
-    /// Panics when an instance runs, has nothing open and no incident.
+    /// Panics if an instance is running, has nothing open and no incident.
     pub(super) fn run_watchdog(&mut self) {
         let store = self.sim.store.clone();
         for (name, row) in self.tracer.instances(&*store) {
@@ -24,8 +24,8 @@ impl Player<'_> {
         }
     }
 
-    /// Steps and conditions are known to the notation alone; a paused schedule waits for its
-    /// operator.
+    /// Whether the instance waits for something that is not in its open list: only the notation
+    /// knows its steps and conditions, and a paused schedule waits for an operator.
     fn waits_for_closed_effect(&self, row: &InstanceRow) -> bool {
         let found = block_on(self.sim.store.definition(row.definition)).ok().flatten();
         let Some(definition) = found else { return false };

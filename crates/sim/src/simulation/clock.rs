@@ -24,10 +24,10 @@ impl Simulation {
         self.advance_clocks(step);
     }
 
-    /// Moves every clock and wakes processes for which something is due.
+    /// Moves every clock and wakes processes that have due work.
     pub(super) fn advance_clocks(&mut self, ms: i64) {
         self.trace(|| format!("{ms} ms pass"));
-        // A virtual engine clock is moved by hand; leases go by the real one.
+        // A virtual engine clock moves only on request; leases use the real clock.
         let engine_ms = if self.setup.separate_clocks && !self.faults_stopped {
             ms.saturating_mul(self.rng.between(0, 3))
         } else {
@@ -49,12 +49,14 @@ impl Simulation {
         }
     }
 
-    /// The clock is set, forwards or back (P6). Processes that share a store go by its clock.
+    /// Sets the clock, forwards or back (P6). Processes that share a store use the clock of the
+    /// store.
     pub(super) fn jump_clock(&mut self, fault: FaultFamily) {
         if !self.rng.percent(25) {
             return;
         }
-        // A year of occurrences every second would be all that this seed does.
+        // With schedules, the jump is limited: a year of occurrences every second would take all
+        // steps of this seed.
         let furthest = if self.setup.families.contains(&OperationFamily::Schedules) {
             26 * HOUR_MS
         } else {
@@ -87,7 +89,7 @@ impl Simulation {
             || real.is_some_and(|at| at <= node.clock.real)
     }
 
-    /// How long until something is due somewhere.
+    /// Milliseconds until the next wake-up of any process.
     pub(super) fn ms_until_wakeup(&self) -> Option<i64> {
         let waits = self.nodes.iter().filter_map(|node| {
             let (engine, real) = node.machine.as_ref()?.next_wakeup();
@@ -98,15 +100,16 @@ impl Simulation {
         waits.min().map(|ms| ms.max(0))
     }
 
-    /// The same after faults have stopped. Processes that share a store load timers only a little
-    /// ahead, and timers of a dead node are adopted after its lease expires.
+    /// Like [`Self::ms_until_wakeup`], after faults have stopped. Processes that share a store load
+    /// timers only a little ahead, and the timers of a dead node are adopted after its lease
+    /// expires.
     pub(super) fn ms_until_next_event(&self, patience_ms: i64) -> Option<i64> {
         let timer = self.earliest_stored_timer().filter(|_| self.nodes.len() > 1);
         let timer = timer.map(|at| at.saturating_since(self.now()).max(patience_ms));
         [timer, self.ms_until_wakeup()].into_iter().flatten().min()
     }
 
-    /// The time by which rows are judged: what the store has seen, or later.
+    /// The time of the checks: the latest time that the store has seen, or later.
     pub(super) fn engine_time(&self) -> Timestamp {
         self.stored_time().max(self.now())
     }

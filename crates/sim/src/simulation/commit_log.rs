@@ -1,4 +1,4 @@
-//! What took effect, commit by commit, observed between the machines and the store.
+//! The committed changes, commit by commit, observed between the machines and the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,15 +13,15 @@ use crate::checker::{self, CommittedTurn, ObservedTurn, TaskChange, Violation};
 /// Everything that was committed.
 #[derive(Debug, Default)]
 pub(super) struct CommitLog {
-    /// Rows as their last turn left them.
+    /// Rows as the last turn wrote them.
     pub(super) rows: BTreeMap<InstanceId, InstanceRow>,
-    /// Those of them that are not over, and those that wait for their first turn.
+    /// Ids of instances that have not ended, also of those that wait for their first turn.
     pub(super) live: BTreeSet<InstanceId>,
     pub(super) accepted: BTreeSet<InstanceId>,
     pub(super) turns: BTreeMap<InstanceId, Vec<ObservedTurn>>,
-    /// Tasks that were scheduled, ever, and how often each was claimed; none when it is gone.
+    /// All tasks that were ever scheduled, with their number of claims; `None` after deletion.
     pub(super) tasks: BTreeMap<TaskId, Option<u32>>,
-    /// Numbers of payloads that an incident held back.
+    /// Serial numbers of payloads that an incident held.
     pub(super) held: BTreeSet<u64>,
     /// The hash of the history after each commit.
     pub(super) hashes: Vec<u64>,
@@ -59,7 +59,7 @@ impl CommitLog {
                 turn.instance == row.id && turn.turn_no == row.turn_no && is_result_of(turn, row)
             });
             let before = self.rows.get(&row.id);
-            // In order: of two attempts at the same turn the later one comes first.
+            // The first match counts: of two attempts at the same turn the later one comes first.
             let mut turn = place.map(|place| computed.remove(place));
             let advanced = before.is_none_or(|before| before.turn_no < row.turn_no);
             if let Some(turn) = &mut turn {
@@ -147,7 +147,7 @@ impl CommitLog {
     }
 }
 
-/// Whether a row is the result of a turn; a turn that faulted has no number of its own.
+/// Whether a row is the result of a turn; a turn that faulted does not use up a number.
 fn is_result_of(turn: &ObservedTurn, row: &InstanceRow) -> bool {
     row.phase.is_ended() || turn.after == row.state
 }

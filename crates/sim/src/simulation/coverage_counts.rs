@@ -9,26 +9,26 @@ use super::setup::FaultFamily;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CoverageCounts {
     counts: BTreeMap<(CountGroup, &'static str), u64>,
-    /// Events by the phase in which they met their instance.
+    /// Events by the phase of their instance.
     pub coverage: BTreeMap<(&'static str, &'static str), u64>,
-    /// Turns that took effect.
+    /// Turns that were committed.
     pub turns: u64,
     /// Commits.
     pub commits: u64,
 }
 
-/// What is counted.
+/// The groups of counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CountGroup {
-    /// Things that went wrong.
+    /// Injected faults.
     Fault,
-    /// Things that were asked for and done.
+    /// Operations that succeeded.
     Operation,
-    /// Things that were asked for and refused.
+    /// Operations that were refused.
     Refused,
-    /// What turns wanted done.
+    /// Effects that turns requested.
     Effect,
-    /// Commands whose answer was lost, timers that were late and the like.
+    /// Other observations, such as lost answers and late timers.
     Observation,
 }
 
@@ -38,13 +38,13 @@ impl CoverageCounts {
         *self.counts.entry((group, name)).or_default() += 1;
     }
 
-    /// How often.
+    /// The count of a name.
     pub fn count_of(&self, group: CountGroup, name: &str) -> u64 {
         let same = |(key, _): &(&(CountGroup, &'static str), &u64)| key.0 == group && key.1 == name;
         self.counts.iter().find(same).map_or(0, |(_, count)| *count)
     }
 
-    /// Adds another one.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &Self) {
         for (key, count) in &other.counts {
             *self.counts.entry(*key).or_default() += count;
@@ -56,7 +56,7 @@ impl CoverageCounts {
         self.commits += other.commits;
     }
 
-    /// Families that never happened, though many seeds were run.
+    /// Families that never occurred, although many seeds were run.
     pub fn missing_families(&self) -> Vec<String> {
         let faults = FaultFamily::ALL.iter().map(|(_, name)| (CountGroup::Fault, *name));
         let operations = OPERATION_NAMES.iter().map(|name| (CountGroup::Operation, *name));
@@ -67,14 +67,14 @@ impl CoverageCounts {
             .collect()
     }
 
-    /// Pairs of event and phase that never happened. Some are rare.
+    /// Pairs of event and phase that never occurred. Some are rare.
     pub fn missing_pairs(&self) -> Vec<String> {
         let missing = EVENT_PHASE_PAIRS.iter().filter(|pair| !self.coverage.contains_key(*pair));
         missing.map(|(event, phase)| format!("{event} while {phase}")).collect()
     }
 }
 
-/// Everything that callers can ask for and be given.
+/// All operations that clients can request.
 pub(super) const OPERATION_NAMES: [&str; 39] = [
     "abandon",
     "assign",
@@ -117,8 +117,8 @@ pub(super) const OPERATION_NAMES: [&str; 39] = [
     "trigger schedule",
 ];
 
-/// Everything that turns can want. `resolveIncident` is missing: no notation learns the number of
-/// an incident that is still open.
+/// All effects that turns can request. `resolveIncident` is missing: no notation learns the number
+/// of an open incident.
 pub(super) const EFFECT_NAMES: [&str; 17] = [
     "broadcast",
     "cancelChild",
@@ -139,7 +139,7 @@ pub(super) const EFFECT_NAMES: [&str; 17] = [
     "cancelIncident",
 ];
 
-/// Every event that history tells of; slices and timers are counted apart.
+/// All events that the history records; slices and timers are counted separately.
 pub(super) const EVENT_NAMES: [&str; 12] = [
     "taskCompleted",
     "taskFailed",

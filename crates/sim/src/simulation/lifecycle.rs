@@ -14,7 +14,7 @@ use super::setup::FaultFamily;
 use crate::harness::block_on;
 
 impl Simulation {
-    /// Every process starts, and the first programs are deployed.
+    /// Starts every process and deploys the first programs.
     pub(super) fn start_nodes(&mut self) {
         for node in 0..self.nodes.len() {
             self.boot_node(node);
@@ -26,7 +26,7 @@ impl Simulation {
         let definitions = compiled.into_iter().flat_map(|it| it.definitions);
         let definitions = definitions.map(std::sync::Arc::new).collect();
         let notation = SCHEDULE_NOTATION.to_owned();
-        // What every kernel does when it starts.
+        // Every kernel deploys the schedule definition when it starts.
         let deploy = Command::Deploy(Deployment { notation, source, definitions });
         self.send_command("deploy the built-in definition", deploy);
         self.run_until_idle();
@@ -60,7 +60,7 @@ impl Simulation {
         !self.faults_stopped && self.setup.has_fault(FaultFamily::Crash) && self.rng.permyriad(100)
     }
 
-    /// Crashes a process. Commits that it had sent may still arrive, in order.
+    /// Crashes a process. Commits that it had sent may still reach the store, in order.
     pub(super) fn crash_node(&mut self, node: usize) {
         if !self.nodes[node].is_up() {
             return;

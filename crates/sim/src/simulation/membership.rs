@@ -1,5 +1,5 @@
-//! Several processes on one store: heartbeat, notices, and processes that are cut off, stand
-//! still, or are dead while something they sent is still on its way.
+//! Several processes on one store: heartbeats, notifications, and processes that are partitioned
+//! from the store, frozen, or dead while one of their commits is still in flight.
 
 use std::sync::{Arc, PoisonError};
 
@@ -13,10 +13,10 @@ use super::setup::FaultFamily;
 use crate::checker::ObservedTurn;
 use crate::harness::block_on;
 
-/// How often a process gives a heartbeat, in milliseconds of real time.
+/// The interval of heartbeats, in milliseconds of real time.
 const HEARTBEAT_INTERVAL_MS: i64 = 5_000;
 
-/// A commit that arrives after its process is gone.
+/// A commit that arrives after its process has died.
 pub(super) struct LateCommit {
     pub(super) at: u64,
     pub(super) store: Arc<dyn Store>,
@@ -26,7 +26,7 @@ pub(super) struct LateCommit {
 }
 
 impl Simulation {
-    /// Processes whose time it is give a heartbeat.
+    /// Renews the leases of processes whose heartbeat is due.
     pub(super) fn renew_due_leases(&mut self) {
         for node in 0..self.nodes.len() {
             let is_due = self.nodes[node].next_heartbeat <= self.nodes[node].clock.real;
@@ -37,7 +37,7 @@ impl Simulation {
         }
     }
 
-    /// One process gives a heartbeat, unless it is gone, stands still, or is cut off.
+    /// Renews the lease of one process, unless it is dead, frozen or partitioned.
     pub(super) fn renew_lease(&mut self, node: usize) {
         let it = &self.nodes[node];
         if !it.is_up() || !it.store.is_shared() || self.is_frozen(node) {
@@ -109,8 +109,8 @@ impl Simulation {
         }
     }
 
-    /// The earliest timer that can fire, as the store knows it: a process that shares the store
-    /// looks only a little ahead.
+    /// The earliest timer in the store that can fire: a process that shares the store loads timers
+    /// only a little ahead.
     pub(super) fn earliest_stored_timer(&self) -> Option<Timestamp> {
         let query = meantime_kernel::store::DueQuery::first(1);
         let rows = block_on(self.store.due_timers(query)).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! The simulator: kernels, a store, callers, workers, clocks and faults from one seed, on one
-//! thread and without waiting.
+//! thread and without real waiting.
 
 mod call;
 mod clock;

@@ -27,7 +27,7 @@ pub(super) struct StoreCall {
 pub(super) enum CallStage {
     /// Requested and not executed.
     Ask(Output),
-    /// A turn that is being computed, which its batch did not wait for.
+    /// A turn that is being computed after it has left its batch.
     Compute(u64, usize, Box<Job>),
     /// Executed; the machine has not received the answer.
     Told(Input),
@@ -65,16 +65,17 @@ pub(super) struct Node {
     pub(super) calls_in_flight: Vec<StoreCall>,
     /// Turns by the batch that computed them.
     pub(super) turns: BTreeMap<u64, Vec<ObservedTurn>>,
-    /// Turns that their batch did not wait for.
+    /// Turns that left their batch.
     pub(super) slow_turns: Vec<ObservedTurn>,
     pub(super) computed: ComputedTurns,
     pub(super) notations: Notations,
-    /// Engine tasks that this process was told to run.
+    /// Engine tasks that this process has dispatched.
     pub(super) dispatched: Vec<TaskRow>,
     pub(super) epoch: u32,
-    /// Callers who wait for this process.
+    /// Calls that wait for an answer of this process.
     pub(super) waiting: BTreeSet<Ticket>,
-    /// The lost commit: the store writes nothing more until the machine has verified it.
+    /// A commit with unknown outcome: the store writes nothing more until the machine has verified
+    /// it.
     pub(super) lost_commit: Option<u64>,
     /// The machine has reported a fatal store error.
     pub(super) has_failed: bool,
@@ -120,7 +121,7 @@ impl Node {
     /// Turns that a commit of this batch may contain.
     pub(super) fn turns_of_batch(&mut self, batch: u64) -> Vec<ObservedTurn> {
         let mut computed = self.turns.remove(&batch).unwrap_or_default();
-        // One that came to nothing is followed by another of the same number.
+        // Newest first: if a slow turn was discarded, another one with the same number follows it.
         computed.extend(self.slow_turns.iter().rev().cloned());
         computed
     }
@@ -149,7 +150,7 @@ impl Node {
         self.machine = Some(Machine::new(config.clone(), self.notations.clone(), entropy));
     }
 
-    /// Drops everything the process had in memory.
+    /// Drops everything that the process had in memory.
     pub(super) fn clear_memory(&mut self) {
         self.machine = None;
         self.calls_in_flight.clear();

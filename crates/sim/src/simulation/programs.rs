@@ -1,13 +1,13 @@
-//! Random probe programs: every operation of the probe, in ways that come to an end.
+//! Random probe programs: every operation of the probe, in programs that end.
 //!
-//! A probe starts and triggers only probes behind it, and loops only so many times, so that every
-//! program rests after a while whatever it is told. Everything else is allowed to go wrong.
+//! A probe starts and triggers only probes with a higher number, and its loops are limited, so that
+//! every program comes to rest whatever events it gets. Everything else may go wrong.
 
 use std::fmt::Write as _;
 
 use super::randomness::Randomness;
 
-/// Names that programs and callers share, so that they meet.
+/// Names that programs and callers share, so that their signals match.
 pub(super) const SIGNAL_NAMES: [&str; 3] = ["go", "stop", "news"];
 /// Message names.
 pub(super) const MESSAGE_NAMES: [&str; 2] = ["paid", "sent"];
@@ -48,14 +48,14 @@ pub(super) fn start_broadcast(number: usize) -> String {
 }
 
 impl Programs {
-    /// So many programs.
+    /// `count` programs.
     pub(super) fn generate(count: usize, rng: &mut Randomness) -> Self {
         let texts = (0..count).map(|number| generate_program(number, count, rng)).collect();
         Self { texts }
     }
 }
 
-/// One program among so many.
+/// Program `number` of `count`.
 pub(super) fn generate_program(number: usize, count: usize, rng: &mut Randomness) -> String {
     let mut writer =
         ProgramWriter { text: String::new(), number, count, handles: 0, labels: 0, rng };
@@ -119,7 +119,7 @@ impl ProgramWriter<'_> {
         self.push_line("end \"caught\"");
     }
 
-    /// A probe that this one may start.
+    /// A program that this one may start.
     fn pick_later_program(&mut self) -> Option<String> {
         let behind = self.count.saturating_sub(self.number + 1);
         if behind == 0 {
@@ -154,7 +154,7 @@ impl ProgramWriter<'_> {
             15..=16 => self.write_loop(),
             17 => self.write_fan_out(),
             18 => {
-                // A child may end, or throw, while its parent is at work.
+                // The child may end, or throw, while its parent is running.
                 if self.rng.percent(50) {
                     let handle = self.new_handle();
                     let child = self.child_line(&handle);
@@ -170,13 +170,13 @@ impl ProgramWriter<'_> {
         }
     }
 
-    /// A name that nothing has yet.
+    /// An unused handle.
     fn new_handle(&mut self) -> String {
         self.handles += 1;
         format!("h{}", self.handles)
     }
 
-    /// Begins something to wait for.
+    /// Begins an effect that can be awaited.
     fn begin_wait(&mut self) -> String {
         let handle = self.new_handle();
         let line = match self.rng.below(16) {
@@ -254,7 +254,7 @@ impl ProgramWriter<'_> {
                 let other = self.begin_wait();
                 self.push_line(&format!("race {handle} {other}"));
             }
-            // Nobody waits: what was begun before is overwritten and forgotten.
+            // Not awaited: the next round overwrites the handle and so drops the effect.
             1 => {}
             _ => self.push_line(&format!("await {handle}")),
         }
@@ -331,7 +331,7 @@ impl ProgramWriter<'_> {
         }
     }
 
-    /// An incident that somebody may answer while the program is still at work.
+    /// An incident that may be answered while the program is still running.
     fn write_incident(&mut self) {
         let handle = self.new_handle();
         self.push_line(&format!("trouble {handle} STUCK"));

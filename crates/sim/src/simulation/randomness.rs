@@ -7,14 +7,14 @@ use meantime_kernel::random::{Entropy, SeededEntropy};
 pub struct Randomness(SeededEntropy);
 
 impl Randomness {
-    /// Begins at a seed.
+    /// A generator for a seed.
     pub fn new(seed: u64) -> Self {
         let mut entropy = SeededEntropy::new(seed);
         // Neighbouring seeds start in unrelated states.
         Self(SeededEntropy::new(entropy.next()))
     }
 
-    /// Another stream, so that drawing more from one does not shift the other.
+    /// A separate stream: drawing more from one does not change the other.
     #[must_use]
     pub fn fork(&mut self) -> Self {
         Self(SeededEntropy::new(self.0.next()))
@@ -25,13 +25,13 @@ impl Randomness {
         self.0.next()
     }
 
-    /// A number below a bound; zero when the bound is.
+    /// A number below a bound; zero if the bound is zero.
     pub fn below(&mut self, bound: usize) -> usize {
         let bits = self.0.next() >> 1;
         usize::try_from(bits).unwrap_or_default().checked_rem(bound).unwrap_or_default()
     }
 
-    /// A number from one to another, both included.
+    /// A number from `from` to `to`, both included.
     pub fn between(&mut self, from: i64, to: i64) -> i64 {
         let width = usize::try_from(to.saturating_sub(from)).unwrap_or_default();
         from.saturating_add(i64::try_from(self.below(width.saturating_add(1))).unwrap_or_default())
@@ -47,13 +47,13 @@ impl Randomness {
         self.below(10_000) < share as usize
     }
 
-    /// One of several.
+    /// One of several; the slice must not be empty.
     pub fn pick<T: Clone>(&mut self, of: &[T]) -> T {
         let place = self.below(of.len());
         of[place].clone()
     }
 
-    /// One of several, or nothing of none.
+    /// One of several, or `None` if there are none.
     pub fn pick_optional<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.below(of.len()))
     }

@@ -10,7 +10,7 @@ use meantime_kernel::store::Phase;
 
 use crate::checker::{ObservedTurn, TurnCause};
 
-/// What one process has computed and not yet committed.
+/// Turns that one process has computed and not yet committed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ComputedTurns(Arc<Mutex<Vec<ObservedTurn>>>);
 
@@ -25,7 +25,7 @@ impl ComputedTurns {
     }
 }
 
-/// A notation whose turns are recorded.
+/// A notation that records its turns.
 pub(super) struct RecordingNotation {
     pub(super) inner: Arc<dyn Notation>,
     pub(super) computed: ComputedTurns,
@@ -43,7 +43,7 @@ impl RecordingNotation {
             key: cx.key.map(str::to_owned),
             catches: cx.catches.to_vec(),
             cause,
-            // Known when the turn is committed.
+            // Set when the turn is committed.
             committed_at: cx.now,
             phase: Phase::Starting,
             before,

@@ -1,4 +1,4 @@
-//! One seed: a world of kernels, a store, callers and workers, and what becomes of it.
+//! Runs one seed: kernels, a store, callers and workers, and the checks at the end.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Once};
@@ -27,9 +27,9 @@ pub struct SeedOutcome {
     pub violations: Vec<Violation>,
     /// The hash of every commit and every reply.
     pub hash: u64,
-    /// The same after each commit.
+    /// The hash after each commit.
     pub hashes: Vec<u64>,
-    /// What happened.
+    /// Counts of what happened.
     pub counts: CoverageCounts,
     /// The log, if it was requested.
     pub log: Vec<String>,
@@ -39,9 +39,9 @@ pub struct SeedOutcome {
 pub(super) struct Simulation {
     pub(super) setup: SeedSetup,
     pub(super) fixture: StoreFixture,
-    /// For reading.
+    /// For checks and for reading.
     pub(super) store: Arc<dyn Store>,
-    /// Commits of processes that are dead.
+    /// Commits of dead processes that have not arrived yet.
     pub(super) late_commits: Vec<LateCommit>,
     pub(super) rng: Randomness,
     pub(super) nodes: Vec<Node>,
@@ -49,7 +49,7 @@ pub(super) struct Simulation {
     pub(super) commit_log: CommitLog,
     pub(super) counts: CoverageCounts,
     pub(super) violations: Vec<Violation>,
-    /// Logical time: increments with everything that happens.
+    /// Logical time: one more with every step.
     pub(super) logical_time: u64,
     /// Faults have stopped.
     pub(super) faults_stopped: bool,
@@ -63,7 +63,7 @@ pub(super) struct Simulation {
     log: Option<Vec<String>>,
 }
 
-/// When the clocks begin.
+/// The initial time of the clocks.
 const START_TIME: &str = "2026-01-01T00:00:00Z";
 
 /// Runs a seed on a store, with a log of everything that happens if requested.
@@ -113,7 +113,7 @@ impl Simulation {
         self.run_to_quiescence();
     }
 
-    /// Does one random thing.
+    /// Performs one random step.
     fn run_step(&mut self) {
         let node = self.rng.below(self.nodes.len());
         self.restart_nodes();
@@ -125,7 +125,7 @@ impl Simulation {
         self.deliver_notices(node);
         match self.rng.below(100) {
             0..=54 => {
-                // Something under way goes on; when nothing is, somebody acts.
+                // A call in flight advances; if there is none, a client acts.
                 if !self.advance_one_call(node) {
                     self.act_once();
                 }
@@ -169,7 +169,7 @@ impl Simulation {
         }
     }
 
-    /// Keeps crashes rare enough that work proceeds between them.
+    /// Keeps crashes rare enough that work makes progress between them.
     fn draw_rare_crash(&mut self) -> bool {
         self.rng.percent(40)
     }
@@ -227,7 +227,7 @@ impl Simulation {
     }
 }
 
-/// Keeps expected panics of poison payloads out of the output.
+/// Keeps the expected panics of poison payloads out of the output.
 fn silence_expected_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

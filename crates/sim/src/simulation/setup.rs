@@ -1,7 +1,7 @@
-//! What a seed runs with: limits, and which families of faults and operations are switched on.
+//! The parameters of a seed: limits, and the enabled families of faults and operations.
 //!
-//! A run in which every fault can occur makes little progress. So each seed switches about half of
-//! the families off, and sizes what is left at random.
+//! A run in which every fault can occur makes little progress. So each seed disables about half of
+//! the families and sizes the rest at random.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use meantime_kernel::machine::Config;
 
 use super::randomness::Randomness;
 
-/// A family of things that go wrong.
+/// A family of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultFamily {
-    /// A call of the store fails, and nothing was done.
+    /// A store call fails without effect.
     ErrorBefore,
     /// A commit takes effect, and its answer is lost.
     ErrorAfter,
     /// A commit does not take effect, and its answer is lost.
     LostCommit,
-    /// A commit fails in a way that only a restart can judge.
+    /// A commit fails with an error after which only a restart can tell whether it took effect.
     Failed,
     /// The store is full for a while: commits fail, reads work.
     Full,
-    /// For a while some kinds of calls fail and others work.
+    /// For a while some kinds of store calls fail and others work.
     PartialFailure,
-    /// A call takes much longer than others.
+    /// A store call takes much longer than others.
     Slow,
     /// A turn takes so long that its batch does not wait for it.
     SlowTurn,
     /// The fence of a unit does not hold.
     Conflict,
-    /// The process dies at any point, and another takes over.
+    /// The process dies at any point, and another one takes over.
     Crash,
     /// The clock jumps forwards.
     ClockForward,
@@ -41,13 +41,13 @@ pub enum FaultFamily {
     ClockBack,
     /// A worker dies with its tasks.
     WorkerCrash,
-    /// A worker reports long after its lease.
+    /// A worker reports long after its lease has expired.
     WorkerLate,
     /// A worker reports twice.
     WorkerTwice,
     /// A worker reports a failure.
     WorkerFails,
-    /// A caller goes away before it is answered.
+    /// A caller disconnects before it is answered.
     CallerGone,
     /// A process is frozen for a while and then continues.
     Frozen,
@@ -88,14 +88,14 @@ impl FaultFamily {
     }
 }
 
-/// A family of things that people and programs do.
+/// A family of operations of clients, workers and operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationFamily {
     /// Start instances.
     Starts,
     /// Send signals.
     Signals,
-    /// Send signals and messages that break a turn.
+    /// Send signals and messages that make a turn panic.
     Poison,
     /// Publish messages.
     Messages,
@@ -144,30 +144,30 @@ impl OperationFamily {
     ];
 }
 
-/// What a seed runs with.
+/// The parameters of a seed.
 #[derive(Debug, Clone)]
 pub struct SeedSetup {
     /// The seed.
     pub seed: u64,
     /// How many kernels share the store.
     pub nodes: usize,
-    /// Every call of the store is answered before the next thing happens.
+    /// Every store call is answered before the next step.
     pub serial: bool,
-    /// How many things happen before faults stop.
+    /// The number of steps before faults stop.
     pub steps: u32,
     /// Faults that may happen.
     pub faults: BTreeSet<FaultFamily>,
-    /// How often a call of the store goes wrong, in ten thousand.
+    /// The rate of faulty store calls, in ten thousand.
     pub fault_rate: u32,
-    /// What people and programs do.
+    /// Enabled operations.
     pub families: BTreeSet<OperationFamily>,
-    /// How the machines are set up.
+    /// The configuration of the machines.
     pub config: Config,
     /// How long ended instances are kept.
     pub retention: Arc<Retention>,
-    /// Engine time and real time move apart.
+    /// Whether engine time and real time move apart.
     pub separate_clocks: bool,
-    /// How far one step of time goes at most, in milliseconds.
+    /// The largest step of time, in milliseconds.
     pub max_time_step_ms: i64,
     /// How many programs there are.
     pub programs: usize,
@@ -189,7 +189,7 @@ impl SeedSetup {
                 families.insert(family);
             }
         }
-        // Removing what is over ends what can be said about it, so it is not always there.
+        // Not always enabled: a removed instance cannot be checked any more.
         let retention = match rng.below(3) {
             0 => Retention::of_all(Keep::millis(rng.pick(&[0, 2_000, 3_600_000]))),
             _ => Retention::forever(),
@@ -202,7 +202,7 @@ impl SeedSetup {
             store_retry_ms: rng.pick(&[1, 250]),
         };
         let nodes = rng.pick(&[1, 1, 1, 2, 3]);
-        // Leases are kept for seconds: longer steps would leave all of them empty all the time.
+        // Leases last for seconds: with longer steps all of them would be expired most of the time.
         let paces: &[i64] = if nodes > 1 { &[5, 200, 4_000] } else { &[5, 200, 5_000, 600_000] };
         Self {
             seed,
@@ -220,14 +220,14 @@ impl SeedSetup {
         }
     }
 
-    /// The same, with one kernel, calls one after the other, and nothing that a store may do in its
-    /// own order: what every store must answer in the same way.
+    /// A variant with one kernel and serial calls, and without operations whose order is up to the
+    /// store: for these every store must give the same answers.
     #[must_use]
     pub fn for_comparison(mut self) -> Self {
         self.nodes = 1;
         self.serial = true;
-        // Of two batches under way, a store that locks refuses the later and one that fences the
-        // slower.
+        // With two batches in flight, a store with locks would refuse the later one, and a store
+        // with fences the slower one.
         self.config.batches_in_flight = 1;
         self.families.remove(&OperationFamily::Purges);
         self.retention = Arc::new(Retention::forever());

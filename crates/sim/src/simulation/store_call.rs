@@ -18,7 +18,7 @@ use crate::harness::block_on;
 
 type TurnResult = Result<meantime_core::Turn, meantime_core::Fault>;
 
-/// What happens to one call.
+/// The outcome of one call.
 enum CallOutcome {
     /// The call is executed.
     Done,
@@ -26,9 +26,10 @@ enum CallOutcome {
     Refused(Error),
     /// It is executed and its answer is lost.
     AnswerLost,
-    /// It is not executed, and the caller cannot know.
+    /// It is not executed, and the machine cannot know.
     CallLost,
-    /// It fails in a way that only a restart can resolve; says whether it was executed.
+    /// It fails with an error that only a restart can resolve; the flag says whether it was
+    /// executed.
     Broken(bool),
 }
 
@@ -60,7 +61,7 @@ impl Simulation {
                     let is_commit = matches!(output, Output::Commit(..));
                     let answer = self.perform_call(node, output);
                     if is_commit && self.draw_crash() {
-                        // It has taken effect, and nobody was told.
+                        // The commit has taken effect, and no caller was answered.
                         self.crash_node(node);
                         return;
                     }
@@ -81,7 +82,8 @@ impl Simulation {
     pub(super) fn advance_one_call(&mut self, node: usize) -> bool {
         let mut eligible = self.nodes[node].ready_calls(self.logical_time);
         if self.is_frozen(node) {
-            // What it has sent goes on without it.
+            // Requests that it has already sent still reach the store; answers wait until it
+            // continues.
             let calls_in_flight = &self.nodes[node].calls_in_flight;
             eligible.retain(|place| matches!(calls_in_flight[*place].stage, CallStage::Ask(_)));
         }
@@ -104,7 +106,7 @@ impl Simulation {
             }
             CallStage::Told(input) => {
                 self.nodes[node].handle_input(input);
-                // Now and then more is told before the machine is asked.
+                // Sometimes the machine gets further inputs before it is polled.
                 if self.faults_stopped || self.rng.percent(85) {
                     self.poll_machine(node);
                 }
@@ -136,8 +138,8 @@ impl Simulation {
             Output::Advance(batch, jobs) => {
                 let turns = self.compute_turns(node, batch, jobs);
                 let computed = self.nodes[node].computed.take();
-                // Turns with effects can be put off, beside others that were: they come with a later
-                // batch. Only the latest are worth remembering.
+                // A turn with effects may be put off when its batch has too many of them, and
+                // then comes with a later batch. Only the latest are worth remembering.
                 let slow_turns = &mut self.nodes[node].slow_turns;
                 slow_turns.extend(computed.iter().filter(|it| !it.effects.is_empty()).cloned());
                 let old = slow_turns.len().saturating_sub(MAX_DEFERRED_TURNS);
@@ -306,7 +308,8 @@ impl Simulation {
     ) -> Result<Vec<UnitResult>, Error> {
         let message = "simulated".to_owned();
         if self.nodes[node].lost_commit.is_some() {
-            // A store that lost a commit writes nothing more until somebody has asked for it.
+            // A store with a commit of unknown outcome writes nothing more until the machine has
+            // verified it.
             return Err(Error::Unavailable(message));
         }
         let store = self.nodes[node].store.clone();
@@ -372,7 +375,7 @@ impl Simulation {
         missed
     }
 
-    /// An instance and its live descendants, up to the first that does not rest by itself.
+    /// An instance and its live descendants, up to the first that is not idle by itself.
     fn load_tree(&self, root: InstanceId) -> Vec<InstanceRow> {
         let mut rows = Vec::new();
         let mut next = vec![root];

@@ -1,4 +1,4 @@
-//! The store under a run, and how each process gets at it.
+//! The store of a run, and how each process opens it.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use meantime_kernel::store::{MemoryStore, Store};
 
 type OpenStore = Arc<dyn Fn() -> Arc<dyn Store> + Send + Sync>;
 
-/// A store to run on.
+/// A store for a run.
 #[derive(Clone)]
 pub struct StoreFixture {
-    /// For reading.
+    /// For checks and for reading.
     pub(super) store: Arc<dyn Store>,
-    /// The same, if it is the one in memory, which shows more.
+    /// The same store if it is the in-memory store, which exposes more rows.
     pub(super) memory: Option<Arc<MemoryStore>>,
-    /// What a new process opens.
+    /// Opens the store for a new process.
     open: OpenStore,
 }
 
 impl StoreFixture {
-    /// A fresh store in memory, for one process or for several.
+    /// A new in-memory store, for one process or for several.
     pub fn in_memory(nodes: usize) -> Self {
         let memory = Arc::new(MemoryStore::new());
         let root = memory.clone();
@@ -29,13 +29,13 @@ impl StoreFixture {
         Self { store: memory.clone(), memory: Some(memory), open }
     }
 
-    /// A fresh store of another kind, which one process uses.
+    /// A new store of another kind, used by one process.
     pub fn exclusive(store: Arc<dyn Store>) -> Self {
         let same = store.clone();
         Self { store, memory: None, open: Arc::new(move || same.clone()) }
     }
 
-    /// A fresh store of another kind, which each process opens for itself.
+    /// A new store of another kind, which each process opens for itself.
     pub fn shared(store: Arc<dyn Store>, open: OpenStore) -> Self {
         Self { store, memory: None, open }
     }

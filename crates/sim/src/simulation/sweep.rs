@@ -1,4 +1,4 @@
-//! Many seeds, on as many threads as there are cores; every seed twice.
+//! Runs many seeds on as many threads as there are cores; every seed twice.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,27 +10,27 @@ use super::setup::SeedSetup;
 use super::store_fixture::StoreFixture;
 use crate::checker::Violation;
 
-/// What came out of many seeds.
+/// The results of many seeds.
 #[derive(Debug, Default)]
 pub struct SweepReport {
     /// Seeds that were run.
     pub seeds: u64,
-    /// What happened in all of them.
+    /// The counts of all of them.
     pub counts: CoverageCounts,
-    /// Seeds that broke a promise, smallest first.
+    /// Seeds with violations, smallest first.
     pub failures: Vec<FailedSeed>,
 }
 
-/// A seed that broke a promise.
+/// A seed with violations.
 #[derive(Debug, Clone)]
 pub struct FailedSeed {
     /// The seed.
     pub seed: u64,
-    /// What was broken.
+    /// The violations.
     pub violations: Vec<Violation>,
 }
 
-/// How many failures are enough to stop.
+/// The sweep stops after this many failures.
 const MAX_FAILED_SEEDS: usize = 5;
 
 /// The setup of a seed, as `sim --seed` replays it.
@@ -38,7 +38,7 @@ pub fn seed_setup(seed: u64) -> SeedSetup {
     SeedSetup::from_seed(seed, &mut Randomness::new(seed))
 }
 
-/// Runs one seed twice on fresh stores in memory: the second time must be like the first.
+/// Runs one seed twice on new in-memory stores: both runs must have the same history.
 pub fn run_seed_twice(setup: &SeedSetup) -> SeedOutcome {
     let mut first = run_seed(setup, StoreFixture::in_memory(setup.nodes), false);
     let second = run_seed(setup, StoreFixture::in_memory(setup.nodes), false);
@@ -60,7 +60,7 @@ pub fn first_differing_commit(one: &[u64], other: &[u64]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Runs seeds `from..from + count`. `progress` hears of every seed that is done.
+/// Runs seeds `from..from + count`. `progress` is called after every seed.
 pub fn sweep_seeds(from: u64, count: u64, progress: &(dyn Fn(u64) + Sync)) -> SweepReport {
     let next = AtomicU64::new(0);
     let report = Mutex::new(SweepReport::default());

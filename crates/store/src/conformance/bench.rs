@@ -1,4 +1,4 @@
-//! What cases are written with: rows with defaults, and a store that is called synchronously.
+//! Helpers for cases: rows with defaults, and a store that is called synchronously.
 
 use std::future::Future;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use meantime_kernel::store::{
     TaskRow, TaskState, TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 
-/// The time at which cases happen.
+/// The time of the cases.
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
 struct Unpark(Thread);
@@ -28,7 +28,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future on this thread, without an async runtime.
+/// Runs a future to its end on this thread, without an async runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
@@ -68,7 +68,7 @@ impl<'a> Bench<'a> {
         self.commit_at(NOW, units)
     }
 
-    /// Commits one unit that must take effect.
+    /// Commits one unit, which must take effect.
     pub(super) fn done_at(&self, now: Timestamp, unit: Unit) -> UnitDone {
         match self.commit_at(now, vec![unit]).pop() {
             Some(UnitResult::Done(done)) => done,
@@ -80,7 +80,7 @@ impl<'a> Bench<'a> {
         self.done_at(NOW, unit)
     }
 
-    /// Writes rows that depend on nothing.
+    /// Writes rows without conditions.
     pub(super) fn write(&self, writes: Vec<Write>) {
         self.done(Unit { writes, ..Unit::default() });
     }
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
         tasks.into_iter().map(|task| task.id).collect()
     }
 
-    /// Deploys a definition and says which number it got.
+    /// Deploys a definition and returns its number.
     pub(super) fn deploy(&self, name: &str, source: &str, triggers: Vec<Trigger>) -> DefinitionId {
         let done = self.apply(deploy(name, source, triggers));
         done.deployed.first().expect("a deploy answers").0
@@ -165,7 +165,7 @@ pub(super) fn next(row: &InstanceRow) -> InstanceRow {
     InstanceRow { turn_no: row.turn_no + 1, ..row.clone() }
 }
 
-/// The row at its next turn, which is its last.
+/// The row at its next turn, which ends the instance.
 pub(super) fn ended(row: &InstanceRow) -> InstanceRow {
     InstanceRow { phase: Phase::Completed, ended_at: Some(NOW), ..next(row) }
 }
@@ -174,7 +174,7 @@ pub(super) fn start(row: &InstanceRow) -> Unit {
     Unit { fence: Fence::Insert(Box::new(row.clone())), ..Unit::default() }
 }
 
-/// The turn that leads to the row.
+/// The unit of the turn that leads to the row.
 pub(super) fn turn(row: &InstanceRow) -> Unit {
     let guard = Fence::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
     Unit { fence: guard, ..Unit::default() }

@@ -1,4 +1,4 @@
-//! Channels: messages, signals and broadcasts meet those who wait for them.
+//! Channels: messages, signals and broadcasts are matched with subscriptions.
 
 use meantime_core::{EffectKey, Event, InstanceId, Timestamp, Trigger};
 use meantime_kernel::store::{
@@ -62,7 +62,7 @@ fn key(number: u64) -> EffectKey {
     id(number).effect(1, 0)
 }
 
-/// The definition of those who wait, unless a case is about several.
+/// The definition of the waiting instances, unless a case needs several.
 const WAITER: &str = "waiter";
 
 fn wait_of(definition: &str, channel: ChannelKey, number: u64, seq: u64) -> ConditionalWrite {
@@ -103,7 +103,7 @@ fn a_message_is_kept_for_a_later_subscription(bench: &Bench<'_>) {
     assert_eq!((&inbox[0].event, inbox[0].seq), (&event, 2_006));
     let had = vec![WAITER.to_owned()];
     assert_eq!(inbox[0].origin, Some(MessageRow { had, ..paid(5, Some(at(100))) }));
-    // Its definition has had it.
+    // Its definition has received it already.
     assert_eq!(bench.apply(subscribe(2, 7)).woken, []);
 }
 
@@ -345,14 +345,14 @@ fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
         let channels = vec![ChannelKey::message("paid", "k")];
         ConditionalWrite::Offer { channels, definition: "order".to_owned(), accept }
     };
-    // Still alive: nothing happens.
+    // The instance is still live: nothing happens.
     assert_eq!(bench.apply(offer(600)).accepted, []);
     let holder = bench.instance(id(505)).expect("it was started");
     let end = Unit { conditional_writes: vec![offer(601)], ..turn(&ended(&holder)) };
     assert_eq!(bench.done(end).accepted, [id(601)]);
     let second = bench.instance(id(601)).expect("it was accepted");
     assert_eq!(second.meta.started_by.map(|audit| audit.key).as_deref(), Some("k"));
-    // The definition has had the first two, and the third waits.
+    // The definition has received the first two, and the third waits.
     bench.apply(subscribe_of("order", 1, 50));
     assert_eq!(got(bench, 1), [7]);
 }
@@ -383,7 +383,7 @@ fn each_definition_has_a_message_once(bench: &Bench<'_>) {
     assert_eq!(bench.apply(subscribe_of("b", 3, 8)).woken, [id(3)]);
     assert_eq!(bench.apply(subscribe_of("b", 4, 9)).woken, []);
     assert_eq!((got(bench, 1), got(bench, 3)), (vec![6], vec![6]));
-    // Those who have had the first are served with the second.
+    // Definitions that have received the first get the second.
     assert_eq!(bench.apply(publish(10)).woken, [id(2), id(4)]);
     assert_eq!(bench.apply(subscribe_of("c", 5, 11)).woken, [id(5)]);
     assert_eq!(got(bench, 5), [6]);
@@ -419,7 +419,7 @@ fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
         let holder = bench.instance(id(number)).expect("it was started");
         bench.done(Unit { conditional_writes: vec![offer], ..turn(&ended(&holder)) }).accepted
     };
-    // The second message waits for each of them by itself.
+    // The second message waits for each of them separately.
     assert_eq!(end(505, 700, "one"), [id(700)]);
     assert_eq!(end(700, 701, "one"), []);
     assert_eq!(end(605, 702, "two"), [id(702)]);
@@ -454,7 +454,7 @@ fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {
     assert_eq!((definition(700), definition(701)), (Some(first), Some(second)));
 }
 
-/// A place in an inbox, and nothing to accept.
+/// An inbox number, without ids for new instances.
 fn accept_at(seq: u64) -> Accept {
     Accept { ids: Vec::new(), seq }
 }

@@ -1,4 +1,4 @@
-//! Children: conditional starts, cancellation, news for the parent.
+//! Children: conditional starts, cancellation, events for the parent.
 
 use meantime_core::{Answer, Event, InstanceId, ParentClose};
 use meantime_kernel::store::{
@@ -149,7 +149,7 @@ fn a_tree_grows_to_its_limit_and_again_when_somebody_left(bench: &Bench<'_>) {
     let one_left = vec![Write::LeaveTree { root: id(1) }];
     bench.write(one_left.clone());
     assert_eq!(bench.apply(apply(6, None)).accepted, [id(6)]);
-    // Another tree has a count of its own, and nothing remains of one that is empty.
+    // Another tree has its own count, and an empty tree leaves no row.
     for _ in 0..3 {
         bench.write(one_left.clone());
     }
@@ -187,7 +187,7 @@ fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
 
 fn family(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
-    // Inserted in another order than their effects.
+    // Inserted in another order than that of their effects.
     bench.done(start(&row(2, id(1), 2, ParentClose::Abandon)));
     bench.done(start(&row(3, id(1), 0, ParentClose::Cancel)));
     bench.done(start(&row(4, id(1), 1, ParentClose::Detach)));

@@ -71,7 +71,7 @@ fn a_changed_source_is_the_next_version(bench: &Bench<'_>) {
     let first = deployed(bench, "order", "v1");
     let second = deployed(bench, "order", "v2");
     assert!(second.0 > first.0 && second.1 == 2 && second.2, "{second:?}");
-    // Only the latest counts: going back is a version of its own.
+    // Only the latest version is compared: going back to an earlier content is a new version.
     assert_eq!(deployed(bench, "order", "v1").1, 3);
 }
 

@@ -1,7 +1,7 @@
-//! The conformance suite: what a store means, as cases that every store passes.
+//! The conformance suite: the semantics of a store, as cases that every store passes.
 //!
-//! Cases are grouped by entity and get an empty store each. They are code of the library, not of a
-//! test, so that a store that lives elsewhere can be held to them too.
+//! Cases are grouped by entity, and each gets an empty store. They are part of the library, not of
+//! a test, so that stores in other crates can be checked too.
 
 mod bench;
 mod channel;

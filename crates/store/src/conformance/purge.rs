@@ -1,4 +1,4 @@
-//! Retention: what goes, what stays, and when to ask again.
+//! Retention: what is deleted, what stays, and when to call again.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn purge(bench: &Bench<'_>, retention: &Arc<Retention>, now: Timestamp, limit: u
     bench.get(bench.store.purge(PurgeRequest { now, retention, limit }))
 }
 
-/// Purges until there is nothing more to do at that moment.
+/// Purges until nothing more can be deleted at that time.
 fn purge_all(bench: &Bench<'_>, retention: &Arc<Retention>, now: Timestamp) -> Purged {
     let mut all = Purged::default();
     for _ in 0..1_000 {
@@ -149,7 +149,7 @@ fn periods_differ_by_definition_and_outcome(bench: &Bench<'_>) {
     bench.done(start(&row(3, long, Phase::Completed)));
     let purged = purge_all(bench, &policy, at(2 * HOUR));
     assert_eq!(purged.rows(), 0);
-    // A store may ask to be asked earlier than needed, but never later.
+    // A store may return an earlier time than needed, but never a later one.
     let next = purged.next.expect("something is left");
     assert!(next > at(2 * HOUR) && next <= at(3 * HOUR), "{next}");
     let purged = purge_all(bench, &policy, at(3 * HOUR));
@@ -170,7 +170,7 @@ fn what_is_kept_for_ever_never_goes(bench: &Bench<'_>) {
 }
 
 fn a_tree_goes_by_its_root(bench: &Bench<'_>) {
-    // The child was over long before its root, the grandchild long after.
+    // The child ended long before its root, the grandchild long after it.
     bench.done(start(&over(1, Phase::Completed, HOUR)));
     bench.done(start(&child(2, id(1), id(1), Some(0))));
     bench.done(start(&child(3, id(2), id(1), Some(5 * HOUR))));
@@ -218,7 +218,7 @@ fn a_run_of_a_schedule_goes_by_itself(bench: &Bench<'_>) {
     bench.done(start(&live));
     let purged = purge_all(bench, &retention(), at(2 * HOUR));
     assert_eq!((purged.instances, there(bench)), (2, vec![id(1), id(4)]));
-    // A schedule that is over goes, although one of its runs goes on.
+    // A schedule that has ended is deleted, although one of its runs continues.
     bench.done(turn(&ended(&instance(1))));
     assert_eq!(purge_all(bench, &retention(), at(100 * HOUR)).instances, 1);
     assert_eq!(there(bench), [id(4)]);
@@ -323,7 +323,7 @@ fn a_long_history_goes_in_parts(bench: &Bench<'_>) {
 }
 
 fn what_ends_later_is_found_later(bench: &Bench<'_>) {
-    // Instances of all ages, of which every third lives on, and ends after it was passed.
+    // Instances of all ages; every third is live when it is examined, and ends later.
     for number in 1..=300 {
         if number % 3 == 0 {
             bench.done(start(&instance(number)));

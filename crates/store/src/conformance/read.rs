@@ -1,4 +1,4 @@
-//! Reads: taking, lists of instances, recovery.
+//! Reads: fetching, lists of instances, recovery.
 
 use meantime_core::{Attribute, DefinitionId, InstanceId, Occurrence, OccurrenceOutcome};
 use meantime_kernel::store::{
@@ -198,7 +198,7 @@ fn instances_of_some_definitions_are_left_out(bench: &Bench<'_>) {
     assert_eq!(list(bench, InstanceFilter { definitions, phases, ..filter }), ids([6, 3]));
 }
 
-/// A store may look at a long list part by part; nothing is missed where the parts meet.
+/// A store may scan a long list in parts; nothing is missed between the parts.
 fn what_lies_behind_many_others_is_found(bench: &Bench<'_>) {
     const MANY: u64 = 2_003;
     let rows = (1..=MANY).map(|number| {

@@ -1,4 +1,4 @@
-//! Idempotency keys: what must be new.
+//! Idempotency keys.
 
 use meantime_kernel::store::{AnswerRow, Precondition, Refusal, Unit, UnitResult};
 
@@ -50,7 +50,7 @@ fn repetitions_in_one_plan_are_seen(bench: &Bench<'_>) {
 
 fn a_refused_request_is_not_remembered(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
-    // The fence fails, so the answer must not be kept either.
+    // The fence fails, so the answer must not be stored either.
     assert_eq!(bench.commit(vec![request(1, 7)]), [UnitResult::Conflict]);
     bench.done(request(2, 8));
 }

@@ -1,4 +1,4 @@
-//! The list of all cases, and a way to run them.
+//! The list of all cases, and functions that run them.
 
 use meantime_kernel::store::Store;
 
@@ -11,7 +11,7 @@ use super::{
 /// One case.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// The entity it is about.
+    /// The entity that it tests.
     pub entity: &'static str,
     /// What it shows, as a sentence.
     pub name: &'static str,
@@ -27,17 +27,17 @@ impl Case {
         Self { entity, name, body }
     }
 
-    /// Runs it on an empty store.
+    /// Runs the case on an empty store.
     ///
     /// # Panics
     ///
-    /// When the store does not behave as the case says.
+    /// If the store does not behave as the case says.
     pub fn run(&self, store: &dyn Store) {
         (self.body)(&Bench::new(store));
     }
 }
 
-/// Makes the list of a file: every function is a case and named by itself.
+/// Makes the list of a file: every function is a case with its own name.
 macro_rules! declare {
     ($entity:literal: $($case:ident),+ $(,)?) => {
         pub(super) const CASES: &[$crate::conformance::Case] = &[
@@ -71,7 +71,7 @@ pub fn cases() -> Vec<Case> {
 ///
 /// # Panics
 ///
-/// When a case fails.
+/// If a case fails.
 pub fn exercise<S: Store>(factory: impl Fn() -> S) {
     for case in cases() {
         case.run(&factory());

@@ -201,7 +201,7 @@ fn of_two_claims_in_one_plan_one_wins(bench: &Bench<'_>) {
     assert_eq!(results[1], UnitResult::Conflict);
 }
 
-/// The turn of an instance that takes the outcome of a task.
+/// A turn that takes the outcome of a task.
 fn report(number: u64, claims: u32, seq: u64) -> Unit {
     let delete = Write::DeleteTask { id: task(number, 0).id, claims: Some(claims) };
     let follow_up = Write::PutInbox(Box::new(event(number, seq)));
@@ -252,7 +252,7 @@ fn a_task_is_left_to_itself(bench: &Bench<'_>) {
     assert_eq!(bench.claim(ten()), [task(1, 0).id]);
 }
 
-/// The claim read the row before the instance ended, and commits after it.
+/// The claim reads the row before the instance ends, and commits after it.
 fn a_task_that_was_left_to_itself_stays_so(bench: &Bench<'_>) {
     let row = task(1, 0);
     insert(bench, std::slice::from_ref(&row));

@@ -130,7 +130,8 @@ fn lists_are_filtered(bench: &Bench<'_>) {
     assert_eq!(list(bench, between, page), [placed]);
 }
 
-/// D3: one whose deadline comes first, or at the same instant, is not among those that will fire.
+/// D3: a timer whose deadline comes first, or at the same instant, is not listed as one that will
+/// fire.
 fn timers_behind_a_deadline_are_left_out(bench: &Bench<'_>) {
     let deadline = |number| TimerRow {
         id: TimerId(id(number).effect(0, 0)),
@@ -151,7 +152,7 @@ fn timers_behind_a_deadline_are_left_out(bench: &Bench<'_>) {
     assert_eq!(list(bench, of_one, Page::first(9)), cut[..2]);
 }
 
-/// Repairs II, item 6: what a forecast counts, without reading the rows.
+/// Repairs II, item 6: the counts of a forecast, without reading the rows.
 fn timers_are_counted_in_parts_of_a_window(bench: &Bench<'_>) {
     let deadline =
         TimerRow { id: TimerId(id(1).effect(0, 0)), kind: TimerKind::Deadline, ..timer(1, 0, 25) };

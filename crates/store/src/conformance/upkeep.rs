@@ -1,4 +1,4 @@
-//! Compaction of history, and the mark of a restored copy.
+//! Compaction of history, and the mark of a restored store.
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::{AuditInfo, Record};
@@ -44,7 +44,7 @@ fn compact(bench: &Bench<'_>, keep: usize) -> usize {
     bench.get(bench.store.compact(CompactRequest { instance: id(1), keep, limit: 4 }))
 }
 
-/// Numbers along the chain, newest first.
+/// The numbers along the list, newest first.
 fn chain(bench: &Bench<'_>) -> Vec<u64> {
     let last = bench.instance(id(1)).expect("it is there").last_history;
     bench.get(bench.store.history(last, 1_000)).iter().map(|row| row.seq).collect()
@@ -109,7 +109,7 @@ fn a_restored_copy_is_paused_with_a_new_epoch(bench: &Bench<'_>) {
     let after = bench.recover();
     assert!(after.paused && epoch > before.epoch, "{after:?}");
     assert_eq!((after.epoch, after.seq), (epoch, before.seq));
-    // The same copy, restored again later, does not get the same epoch.
+    // The same backup, restored again later, gets another epoch.
     let again = bench.get(bench.store.mark_restored(at(5_000), ana()));
     assert!(again > epoch);
     let operations = bench.get(bench.store.operations(Page::first(9)));

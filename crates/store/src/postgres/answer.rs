@@ -1,4 +1,4 @@
-//! Remembered answers by idempotency key.
+//! Stored answers by idempotency key.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
-//! Commits in flight: a row for each, so that they never wait for each other, and so that it can be
-//! found out whether one took effect (I2).
+//! Commits in flight: each has a row, so that commits never wait for each other, and so that it can
+//! be determined whether one took effect (I2).
 //!
 //! A commit writes its number into a row that no other commit of its process uses. The row stays
-//! locked until the commit is decided: whoever wants to know whether it took effect locks the row
-//! too, and so waits for the decision. A row whose process has lost its lease is closed, and a
-//! commit that finds its row closed is rolled back (I5).
+//! locked until the commit is decided: a query that asks whether it took effect locks the row too,
+//! and so waits for the decision. When a process loses its lease, its rows are closed, and a commit
+//! that finds its row closed is rolled back (I5).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,22 +41,22 @@ const FOLD: &str = "WITH gone AS (DELETE FROM commit_row WHERE closed_at <= $1 \
 pub(super) const STATEMENTS: &[&str] =
     &[MARK, DECIDED, RECENT, NUMBER, ADD, LOCK, CLOSE, CLOSE_OTHERS, FOLD];
 
-/// Commits of one process that can be in flight or in doubt at a time.
+/// The largest number of commits of one process that are in flight or in doubt.
 const COMMIT_ROWS: i32 = 64;
 
-/// The rows of this process.
+/// The commit rows of this process.
 #[derive(Default)]
 pub(super) struct CommitRows(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The number of the process; none before its first heartbeat.
+    /// The lease term of the process; `None` before its first heartbeat.
     lease_term: Option<i64>,
-    /// Used in turn, so that the number of a commit stays in its row for a while.
+    /// Free rows, used in turn, so that the number of a commit stays in its row for a while.
     free: VecDeque<i32>,
     /// Commits whose answer was lost, with their rows.
     in_doubt: BTreeMap<u64, (i64, i32)>,
-    /// The same, as far as readers of the history are concerned.
+    /// Commits in doubt, for readers of the history.
     under_way: BTreeMap<u64, UnderWay>,
 }
 
@@ -65,7 +65,7 @@ impl CommitRows {
         self.state().lease_term
     }
 
-    /// The process has this number from now on, or none.
+    /// Sets the lease term of the process.
     pub(super) fn set_lease_term(&self, lease_term: Option<i64>) {
         let mut state = self.state();
         if state.lease_term != lease_term {
@@ -74,8 +74,8 @@ impl CommitRows {
         }
     }
 
-    /// A row for a commit that was prepared in a lease term. In another one the numbers that it
-    /// gives may be somebody else's (I5).
+    /// A row for a commit that was prepared in a lease term. In another term its sequence numbers
+    /// may have been assigned by another process, so the commit is rejected (I5).
     pub(super) fn take(self: &Arc<Self>, lease_term: Option<u64>) -> Result<CommitRow, Error> {
         let mut state = self.state();
         let is_same =
@@ -87,18 +87,20 @@ impl CommitRows {
         Ok(CommitRow { commit_rows: Arc::clone(self), lease_term, number, is_kept: false })
     }
 
-    /// A commit is in doubt: until somebody asked, its rows of history may still appear.
+    /// A commit is in doubt: until it is looked up, its history rows may still appear.
     pub(super) fn stays_under_way(&self, batch: u64, under_way: UnderWay) {
         self.state().under_way.insert(batch, under_way);
     }
 
-    /// Whether a commit took effect. Waits until it is decided, if it may still be under way.
+    /// Whether a commit took effect. Waits for its decision if it may still be in flight.
     pub(super) async fn is_committed(
         &self,
         connection: &Connection,
         batch: u64,
     ) -> Result<bool, Failure> {
         let row = self.state().in_doubt.get(&batch).copied();
+        // Without an entry the commit is not in doubt: its row still has its number, if it took
+        // effect.
         let Some((lease_term, row_number)) = row else {
             let lease_term = self.lease_term().unwrap_or_default();
             let found = connection.one(RECENT, values![lease_term, int(batch)]).await?;
@@ -116,7 +118,7 @@ impl CommitRows {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single step.
+        // Every change is a single step, so a panic leaves nothing inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,13 +132,13 @@ pub(super) struct CommitRow {
 }
 
 impl CommitRow {
-    /// Writes down that a commit takes effect, with the latest time and number it has seen.
+    /// Marks a commit as effective, with its time and largest number.
     pub(super) fn mark(&self, batch: u64, clock: Timestamp, seq: u64) -> Call<'static> {
         let values = values![self.lease_term, self.number, int(batch), clock.as_millis(), int(seq)];
         Call::new(MARK, values)
     }
 
-    /// Nobody knows whether the commit took effect: its row is not used until somebody asked.
+    /// The outcome of the commit is unknown: its row is not reused until it was looked up.
     pub(super) fn keep(mut self, batch: u64) {
         self.is_kept = true;
         self.commit_rows.state().in_doubt.insert(batch, (self.lease_term, self.number));
@@ -152,7 +154,7 @@ impl Drop for CommitRow {
     }
 }
 
-/// Gives a process a new number, with rows for its commits.
+/// Gives a process a new lease term, with rows for its commits.
 pub(super) async fn register(connection: &Connection) -> Result<i64, Failure> {
     let found = connection.one(NUMBER, Vec::new()).await?;
     let lease_term = found.first(|row| row.integer(0))?.unwrap_or_default();
@@ -160,12 +162,12 @@ pub(super) async fn register(connection: &Connection) -> Result<i64, Failure> {
     Ok(lease_term)
 }
 
-/// Locks the rows of processes that seem to be gone, to be read by [`read_idle`].
+/// Locks the rows of processes that seem to be dead, to be read by [`read_idle`].
 pub(super) fn lock(lease_terms: &[i64]) -> Call<'static> {
     Call::new(LOCK, values![lease_terms.to_vec()])
 }
 
-/// Those of the processes of whom no commit is under way.
+/// The processes without a commit in flight: all their rows could be locked.
 pub(super) fn read_idle(answer: &Answer) -> Result<Vec<i64>, Error> {
     let mut counts: BTreeMap<i64, i32> = BTreeMap::new();
     for lease_term in answer.read(|row| row.integer(0))? {
@@ -178,17 +180,17 @@ pub(super) fn read_idle(answer: &Answer) -> Result<Vec<i64>, Error> {
         .collect())
 }
 
-/// No commit of these processes takes effect from now on.
+/// From now on no commit of these processes takes effect.
 pub(super) fn close(lease_terms: &[i64], now: Timestamp) -> Call<'static> {
     Call::new(CLOSE, values![lease_terms.to_vec(), now.as_millis()])
 }
 
-/// The same for everybody else.
+/// From now on no commit of other processes takes effect.
 pub(super) fn close_others(lease_term: i64) -> Call<'static> {
     Call::new(CLOSE_OTHERS, values![lease_term])
 }
 
-/// Forgets rows that were closed long ago; what they have seen is kept.
+/// Deletes rows that were closed long ago; their highest time and number are kept.
 pub(super) fn fold(until: Timestamp) -> Call<'static> {
     Call::new(FOLD, values![until.as_millis()])
 }

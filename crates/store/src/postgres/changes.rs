@@ -1,5 +1,5 @@
-//! What a settled plan writes, gathered by table, so that each table gets a few statements however
-//! many units there are.
+//! The writes of a resolved plan, grouped by table, so that each table gets a few statements
+//! however many units there are.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
     message_id, node, occurrence, operation, subscription, task, timer, tree, trigger_start,
 };
 
-/// Changes by table, in the order in which units made them. The last word on a row counts.
+/// Changes by table, in the order of the units. The last change of a row counts.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     pub(super) instances: instance::Changes<'a>,
@@ -39,7 +39,7 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// The row of a fence that holds.
+    /// Adds the row of a fence that held.
     pub(super) fn guard(&mut self, guard: &'a Fence) {
         match guard {
             Fence::Free | Fence::Unchanged { .. } => {}
@@ -55,7 +55,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// One write: a dispatch, nothing else.
+    /// Adds one write to its table.
     pub(super) fn write(&mut self, write: &'a Write) {
         match write {
             Write::InsertInstance(row) => {
@@ -119,7 +119,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// The statements, those that are checked first.
+    /// The statements; those whose results are checked come first.
     pub(super) fn calls(&self) -> Vec<Call<'_>> {
         let mut calls = Vec::new();
         calls.extend(self.instances.insert_call());

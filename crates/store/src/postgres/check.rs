@@ -1,4 +1,4 @@
-//! Looks for damage: what no single table shows. The server itself checks its pages.
+//! Checks for damage that no single table shows. The server itself checks its pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,13 +29,13 @@ const INBOX: &str =
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[LIVE, TIMERS, INBOX];
 
-/// More problems than anybody reads; the rest is counted by repairing and checking again.
+/// The largest number of reported problems; further ones show up after a repair.
 const LIMIT: usize = 100;
 
-/// Rows that are looked at together.
+/// Rows that are examined together.
 const STRIDE: i64 = 1_000;
 
-/// Every problem as a line of text. Damage is an answer, not an error. The connection is inside a
+/// Every problem as a line of text. Damage is a result, not an error. The connection is inside a
 /// transaction that sees one state.
 pub(super) async fn check(connection: &Connection) -> Result<Vec<String>, Error> {
     let mut problems = Vec::new();
@@ -65,7 +65,7 @@ enum Part {
     Undecodable,
 }
 
-/// Whatever a live instance waits for must be there.
+/// Everything that a live instance waits for must exist.
 async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
     let mut after = -1_i64;
     while problems.len() < LIMIT {
@@ -114,7 +114,7 @@ async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// Whatever is armed must be waited for.
+/// Every armed timer must be in the open list of its instance.
 async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
     let mut after = (false, i64::MIN, -1_i64, -1_i64, -1_i64);
     while problems.len() < LIMIT {
@@ -128,7 +128,7 @@ async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(
         let owners = owners(connection, &ids).await?;
         for (id, key) in keys {
             if owners.get(&id).is_some_and(|owner| owner.meta.damaged.is_some()) {
-                // It has been told already.
+                // It has been reported already.
                 continue;
             }
             let entry = Key::from(key.id.0);
@@ -144,7 +144,7 @@ async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(
     Ok(())
 }
 
-/// Events wait only for those who can still take them.
+/// Every inbox must belong to a live instance.
 async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
     let mut after = -1_i64;
     while problems.len() < LIMIT {
@@ -167,7 +167,7 @@ async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<
 /// Every row that turns read must be decodable.
 async fn undecodable(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
     for table in Table::ALL {
-        // A statement is prepared once, so each table has a cursor of its own.
+        // A statement is prepared once, so each table has its own cursor.
         let (name, fetch) = match table {
             Table::Task => ("of_task", "FETCH 1000 FROM of_task"),
             Table::Inbox => ("of_inbox", "FETCH 1000 FROM of_inbox"),
@@ -191,7 +191,7 @@ async fn undecodable(connection: &Connection, problems: &mut Vec<String>) -> Res
     Ok(())
 }
 
-/// Every live instance that can be read, with its definition.
+/// Visits every live instance that can be read, with its definition.
 pub(super) async fn visit_live(
     connection: &Connection,
     visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
@@ -204,7 +204,7 @@ pub(super) async fn visit_live(
         let found = connection.one(LIVE, values![after, STRIDE]).await?;
         let Some(last) = found.rows.last() else { return Ok(()) };
         after = last.integer(0)?;
-        // What cannot be read is told by `check`.
+        // `check` reports rows that cannot be read.
         for instance in found.rows.iter().filter_map(|row| read(row).ok()) {
             if let Some(definition) = definitions.get(&instance.definition) {
                 visit(definition, &instance);

@@ -1,9 +1,9 @@
-//! What a worker can claim: by priority, then age, with seeks only.
+//! Tasks that a worker can claim: by priority, then age, with index seeks only.
 //!
 //! The index `task_ready` is ordered by queue, type, priority and age. For each queue and type the
 //! priorities in use are visited from the highest, each with one seek, so that neither tasks of
-//! other types nor delayed ones are ever walked over. What is found stays locked until the commit
-//! that hands it out; tasks that another node is handing out are passed over.
+//! other types nor delayed ones are scanned. The tasks found stay locked until the commit that
+//! hands them out; tasks that another node has locked are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,14 +43,14 @@ const READY: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[NAMES, READY];
 
-/// Queues and types that workers ask for; workers that ask for the same share an answer.
+/// Queues and types that workers request; claims with the same ones share an answer.
 type Wish = (Vec<String>, Vec<String>);
 
-/// What the claims of a batch ask for.
+/// The claims of a batch.
 pub(super) struct Claims<'a> {
     queries: &'a [ClaimQuery],
     now: Timestamp,
-    /// Each wish with the most that one of its claims wants.
+    /// Each combination with the largest limit of its claims.
     wishes: BTreeMap<Wish, usize>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> Claims<'a> {
         Self { queries, now, wishes }
     }
 
-    /// Looks for tasks and locks them: one list per claim, best first. Those that cannot be decoded
-    /// are told apart.
+    /// Finds and locks tasks: one list per claim, best first. Tasks that cannot be decoded are
+    /// returned separately.
     pub(super) async fn find(
         &self,
         connection: &Connection,
@@ -94,7 +94,8 @@ impl<'a> Claims<'a> {
         Ok(self.queries.iter().map(list).collect())
     }
 
-    /// The pairs of queue and type behind each wish. Who asks for any type gets those there are.
+    /// The pairs of queue and type of each combination. A claim for any type gets all types that
+    /// exist.
     async fn pairs(
         &self,
         connection: &Connection,
@@ -134,7 +135,7 @@ fn wish(query: &ClaimQuery) -> Wish {
 fn ready(pairs: &BTreeSet<(String, String)>, now: Timestamp, limit: usize) -> Call<'_> {
     let pairs: Vec<_> = pairs.iter().collect();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    // The priorities of one pair come in order; those of several must all be seen.
+    // The priorities of one pair come in order; those of several pairs must all be read.
     let all = if pairs.len() > 1 { i64::MAX } else { limit };
     let mut params = arrays!(pairs, |pair| [text(&pair.0), text(&pair.1)]);
     params.extend(values![now.as_millis(), limit, all]);

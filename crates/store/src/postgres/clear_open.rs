@@ -1,12 +1,12 @@
-//! Everything that is open for instances whose own lists of it cannot be decoded.
+//! Deletes everything open of instances whose own open lists cannot be decoded.
 
 use meantime_core::InstanceId;
 
 use super::connection::{Call, values};
 use crate::row::id_order;
 
-/// Timers and subscriptions have no index by instance: their tables are looked through. Nobody does
-/// that but those who cancel a damaged instance.
+/// Timers and subscriptions have no index by instance, so their tables are scanned. This runs only
+/// when a damaged instance is cancelled.
 const CLEAR: [&str; 4] = [
     "DELETE FROM timer WHERE id_order = ANY ($1::bigint[])",
     "DELETE FROM task WHERE id_order = ANY ($1::bigint[])",

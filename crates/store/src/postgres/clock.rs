@@ -1,5 +1,6 @@
-//! The database's clock: the one statement that asks for the time. Nodes on several machines go by
-//! it, because their own clocks differ (I7); nothing that is stored depends on it but leases.
+//! The clock of the database: the only statement that asks for the time. Nodes on several machines
+//! use it, because their own clocks differ (I7). Nothing that is stored depends on it, except
+//! leases.
 
 use super::connection::Call;
 

@@ -5,9 +5,9 @@
 //!                             └── no ──► a cluster of this process, in a temporary directory
 //! ```
 //!
-//! A cluster listens on a socket in its own directory and nowhere else, so it meets no other. It is
-//! watched over by a shell that ends it and removes the directory when whoever started it is gone,
-//! whatever the reason: the shell waits for the end of its input.
+//! A cluster listens only on a socket in its own directory, so it conflicts with no other. A shell
+//! watches over it: it stops the cluster and removes the directory when its input ends, that is,
+//! when its parent process has ended for whatever reason.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -23,15 +23,16 @@ use tokio_postgres::{Client, NoTls};
 
 use super::options::Options;
 
-/// Names a cluster that is there already: how to connect, without the name of a database.
+/// The environment variable that names an existing cluster: how to connect, without a database
+/// name.
 pub const VARIABLE: &str = "MEANTIME_TEST_POSTGRES";
 
 const MISSING: &str = "the tests of the PostgreSQL store need PostgreSQL 13 or later on this machine: \
      install it (on Debian and Ubuntu: apt-get install postgresql), or name a cluster whose \
      databases tests may empty in MEANTIME_TEST_POSTGRES";
 
-/// Runs the server until its input ends. A line on it says what to do to the server: kill it and
-/// start it again, stop it, start it, let all its processes stand still, or let them go on.
+/// Runs the server until its input ends. A line on the input is a command: kill and restart the
+/// server, stop it, start it, freeze all its processes, or let them continue.
 const KEEPER: &str = r#"
     directory=$1
     shift
@@ -53,45 +54,45 @@ const KEEPER: &str = r#"
     rm -rf "$directory"
 "#;
 
-/// How much a cluster survives.
+/// The durability of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// The default configuration.
     Default,
-    /// Nothing is synced: fast, for tests that lose nothing but time.
+    /// Nothing is synced: fast, for tests that do not depend on durability.
     None,
 }
 
-/// What a cluster shows to its clients, and which clients it lets in, all as text of files.
+/// The TLS set-up of a cluster, as contents of files.
 #[derive(Debug, Clone, Copy)]
 pub struct TlsSetup<'a> {
     /// The server's certificate.
     pub certificate: &'a str,
     /// Its key.
     pub key: &'a str,
-    /// Who may sign certificates of clients.
+    /// The authorities that may sign client certificates.
     pub client_roots: &'a str,
     /// `pg_hba.conf`.
     pub access: &'a str,
 }
 
-/// A running cluster. Dropping it ends it.
+/// A running cluster. Dropping it stops it.
 pub struct Cluster {
     address: String,
     port: Option<u16>,
     keeper: Child,
     input: Option<ChildStdin>,
-    /// What the server says: a line each time it takes connections, or why it does not.
+    /// A message each time the server accepts connections, or why it does not.
     ready: Mutex<Receiver<Result<(), String>>>,
 }
 
 impl Cluster {
-    /// Makes a cluster in a temporary directory and waits until it takes connections.
+    /// Creates a cluster in a temporary directory and waits until it accepts connections.
     pub fn start(durability: Durability) -> Result<Self, String> {
         Self::start_with(durability, None)
     }
 
-    /// The same, listening on a port of this machine too, with TLS.
+    /// Creates a cluster that also listens on a port of this machine, with TLS.
     pub fn start_with_tls(tls: &TlsSetup<'_>) -> Result<Self, String> {
         Self::start_with(Durability::None, Some(tls))
     }
@@ -133,7 +134,8 @@ impl Cluster {
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper"]).arg(&directory);
         keeper.arg(server.get_program()).args(server.get_args());
-        // Keys pressed at a terminal are for the tests, not for their database.
+        // Its own process group: signals of the terminal are meant for the tests, not for their
+        // database.
         keeper.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut keeper = keeper.spawn().map_err(|error| format!("sh: {error}"))?;
         let input = keeper.stdin.take();
@@ -151,17 +153,17 @@ impl Cluster {
         &self.address
     }
 
-    /// The port it listens on, if it has TLS.
+    /// The port, if it has TLS.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// Kills the server without any farewell and starts it again. It recovers from its log.
+    /// Kills the server and starts it again. It recovers from its log.
     pub fn crash(&mut self) -> Result<(), String> {
         self.tell("again")
     }
 
-    /// Stops the server: it ends every connection first.
+    /// Stops the server, which closes every connection first.
     pub fn stop(&mut self) -> Result<(), String> {
         self.tell("stop")
     }
@@ -171,17 +173,17 @@ impl Cluster {
         self.tell("start")
     }
 
-    /// All processes of the server stand still: connections stay and nobody answers.
+    /// Freezes all processes of the server: connections stay open and are not answered.
     pub fn pause(&mut self) -> Result<(), String> {
         self.tell("pause")
     }
 
-    /// They go on.
+    /// Lets frozen processes continue.
     pub fn resume(&mut self) -> Result<(), String> {
         self.tell("resume")
     }
 
-    /// Tells the keeper what to do and waits until it is done.
+    /// Sends a command to the shell and waits until it is done.
     fn tell(&mut self, what: &str) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("the cluster has ended")?;
         writeln!(input, "{what}").map_err(|error| error.to_string())?;
@@ -194,7 +196,7 @@ impl Cluster {
     }
 }
 
-/// Reads what the server says for as long as it talks: it would wait for a reader otherwise.
+/// Keeps reading the output of the server: a full pipe would block it.
 fn listen(output: ChildStderr) -> Receiver<Result<(), String>> {
     let (sender, ready) = channel();
     std::thread::spawn(move || {
@@ -216,12 +218,12 @@ fn listen(output: ChildStderr) -> Receiver<Result<(), String>> {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.input = None;
-        // It ends by itself now.
+        // It stops because its input was closed above.
         drop(self.keeper.wait());
     }
 }
 
-/// Where the programs of the newest version are.
+/// The directory with the programs of the newest version.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -233,13 +235,13 @@ fn programs() -> Option<PathBuf> {
         versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
         directories.extend(versions.into_iter().map(|version| version.join("bin")));
     }
-    // A directory on the path may hold links to some of the programs only.
+    // A directory of the path may contain links to only some of the programs.
     directories
         .into_iter()
         .find(|directory| directory.join("initdb").exists() && directory.join("postgres").exists())
 }
 
-/// Who runs the server: it refuses to run as root.
+/// The user that runs the server, which refuses to run as root.
 enum User {
     Myself,
     Other { prefix: Vec<String>, user: u32, group: u32 },
@@ -282,7 +284,7 @@ impl User {
     }
 }
 
-/// Finds a user for the server and gives the directory to it.
+/// Finds a user for the server and gives it the directory.
 fn user_for(directory: &Path) -> Result<User, String> {
     let made_by = fs::metadata(directory).map_err(|error| error.to_string())?.uid();
     if made_by != 0 {
@@ -309,10 +311,10 @@ fn user_for(directory: &Path) -> Result<User, String> {
     Ok(User::Other { prefix: prefix.to_vec(), user, group })
 }
 
-/// A database for one test, empty at its beginning. It is given back when this is dropped.
+/// A database for one test, empty at its beginning. Dropping this makes it available again.
 pub struct Database {
     url: String,
-    /// Keeps others away from it.
+    /// The lock that keeps other tests away from it.
     lease: Client,
     runtime: Option<Runtime>,
 }
@@ -331,23 +333,23 @@ impl Database {
         &self.url
     }
 
-    /// A store in it, with default options.
+    /// Options of a store in it, with defaults.
     pub fn options(&self) -> Options {
         Options::new(&self.url)
     }
 
-    /// Runs statements beside every store, as somebody who does damage would.
+    /// Runs statements beside every store, to damage rows.
     pub fn execute(&self, sql: &str) -> Result<(), String> {
         let Some(runtime) = &self.runtime else { return Err("it was given back".to_owned()) };
         let work = || runtime.block_on(self.lease.batch_execute(sql));
-        // A thread of its own: whoever asks may be inside a runtime.
+        // On its own thread: the caller may be inside a runtime.
         let done = std::thread::scope(|scope| scope.spawn(work).join());
         let done = done.map_err(|_| "the thread ended early".to_owned())?;
         done.map_err(|error| format!("{error:?}"))
     }
 }
 
-/// A database in the cluster that tests use.
+/// A database in the cluster of the tests.
 pub fn database() -> Result<Database, String> {
     static OWN: OnceLock<Result<Cluster, String>> = OnceLock::new();
     if let Ok(address) = std::env::var(VARIABLE) {
@@ -360,7 +362,7 @@ pub fn database() -> Result<Database, String> {
 /// A database in a cluster.
 pub fn database_at(address: &str) -> Result<Database, String> {
     let address = address.to_owned();
-    // A thread of its own: whoever asks may be inside a runtime.
+    // On its own thread: the caller may be inside a runtime.
     let leased = std::thread::spawn(move || {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -373,7 +375,7 @@ pub fn database_at(address: &str) -> Result<Database, String> {
     leased.join().map_err(|_| "the thread of the lease ended early".to_owned())?
 }
 
-/// Takes the first database that nobody uses, making one if there is none, and empties it.
+/// Locks the first free database, creates one if there is none, and empties it.
 async fn lease(address: &str) -> Result<(String, Client), String> {
     const LEASED: &str = "SELECT pg_try_advisory_lock(1)";
     for number in 0..1_000 {
@@ -383,12 +385,12 @@ async fn lease(address: &str) -> Result<(String, Client), String> {
             Ok(client) => client,
             Err(_) => {
                 let other = connect(&format!("{address} dbname=postgres")).await?;
-                // Another test may have been faster.
+                // Another test may have created it first.
                 let _ = other.batch_execute(&format!("CREATE DATABASE {name}")).await;
                 connect(&url).await?
             }
         };
-        // Whoever takes the database at this moment ends our connection.
+        // Another test that takes the database at this moment terminates our connection.
         let leased = client.query_one(LEASED, &[]).await;
         if leased.is_ok_and(|row| row.get::<_, bool>(0)) {
             client.batch_execute(EMPTY).await.map_err(|error| format!("{error:?}"))?;
@@ -398,7 +400,7 @@ async fn lease(address: &str) -> Result<(String, Client), String> {
     Err("a thousand databases are in use".to_owned())
 }
 
-/// Ends what an earlier test left behind, and empties its tables.
+/// Terminates the connections of an earlier test, and empties its tables.
 const EMPTY: &str = "
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid();
@@ -419,7 +421,7 @@ async fn connect(url: &str) -> Result<Client, String> {
     let connected = tokio_postgres::connect(url, NoTls).await;
     let (client, io) = connected.map_err(|error| format!("{error:?}"))?;
     tokio::spawn(async move {
-        // Whoever uses the connection learns of its end.
+        // An error of the connection reaches the code that uses the client.
         let _ = io.await;
     });
     Ok(client)

@@ -9,7 +9,7 @@ use tokio_postgres::types::{FromSql, Type};
 use super::text::plain;
 use crate::row::Columns;
 
-/// A whole number of any width.
+/// An integer of any width.
 struct Integer(i64);
 
 impl<'a> FromSql<'a> for Integer {

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   fences not locked yet ─┐
-//!   advisory locks ────────┼─► one round trip ─► settle, in memory ─► all writes ─► COMMIT
-//!   what the plan asks for ┘   (often nothing)                        one trip      one trip
+//!   advisory locks ────────┼─► one round trip ─► resolve, in memory ─► all writes ─► COMMIT
+//!   lookups of the plan ───┘   (often none)                            one trip      one trip
 //! ```
 //!
-//! The transaction is the one that `take` opened, or a new one. If that transaction was lost before
-//! COMMIT was sent, nothing was written and the plan is tried once more on its own: its fences are
-//! looked at again, so the locks of `take` are a convenience and not needed for safety.
+//! The transaction is the one that `fetch` opened, or a new one. If that transaction was lost
+//! before COMMIT was sent, nothing was written, and the plan is tried again in a new transaction.
+//! Its fences are checked again there, so the locks of `fetch` save work and are not needed for
+//! safety.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use super::{instance, lock, task};
 /// How often a plan is tried.
 const ATTEMPTS: usize = 4;
 
-/// What committing needs.
+/// The parts that a commit needs.
 pub(super) struct Committer {
     pub(super) pool: Arc<Pool>,
     pub(super) commit_rows: Arc<CommitRows>,
@@ -37,9 +38,9 @@ pub(super) struct Committer {
     pub(super) counters: Arc<Counters>,
 }
 
-/// Why a transaction did not take effect, or may not have.
+/// Why a transaction had no effect, or may have had none.
 enum Undone {
-    /// Units that insert an instance whose id is taken: they are conflicts.
+    /// Units that insert an instance whose id is in use: they are conflicts.
     Fetched(BTreeSet<usize>),
     /// Nothing was written.
     Failed(Failure),
@@ -74,17 +75,24 @@ impl Committer {
                     Counters::add(&self.counters.units, results.len());
                     return Ok(results);
                 }
+                // Inserts are only checked by the statement itself, so the whole transaction is
+                // repeated without the units whose id is in use.
                 Err(Undone::Fetched(units)) => left_out.extend(units),
                 Err(Undone::Failed(failure)) => {
                     if !failure.is_worth_retrying || attempt >= ATTEMPTS {
-                        // Whoever hears of it may tell another node to go on with the same rows.
+                        // The caller may wake another node for the same rows as soon as it gets the
+                        // error, so the locks of this transaction must be released before.
                         self.pool.let_go().await;
                         return Err(failure.error);
                     }
+                    // The failure may be a restart of the server: idle connections are then broken
+                    // too.
                     self.pool.forget();
                 }
                 Err(Undone::InDoubt { results, message }) => {
                     Counters::add(&self.counters.in_doubt, 1);
+                    // Readers of the history must wait for the rows of this commit until it is
+                    // decided.
                     self.commit_rows.stays_under_way(plan.batch, under_way);
                     return Err(Error::Ambiguous { results, message });
                 }
@@ -100,6 +108,7 @@ impl Committer {
         plan: &Plan,
         left_out: &BTreeSet<usize>,
     ) -> Result<Vec<UnitResult>, Undone> {
+        // Taken before any lock: without a valid lease term the plan must not be written (I5).
         let row_number = self.commit_rows.take(plan.lease_term)?;
         let mut transaction = match hold {
             Some(Hold { pooled, locked }) => Transaction { pooled, locked, is_open: true },
@@ -113,6 +122,8 @@ impl Committer {
         let mut calls = transaction.opening();
         let first = calls.len();
         calls.extend(changes.calls());
+        // The mark is part of the same transaction: it finds the row closed if the lease was freed
+        // meanwhile, and `check` then rolls back.
         calls.push(row_number.mark(plan.batch, plan.now, changes.seq));
         let answers = transaction.pooled.run(&calls).await?;
         check(&changes, plan, answers.get(first..).unwrap_or_default())?;
@@ -128,7 +139,7 @@ impl Committer {
     }
 }
 
-/// A transaction that is open, or will be with its first statement.
+/// A transaction that is open, or will be opened with its first statement.
 struct Transaction {
     pooled: PooledConnection,
     locked: Locked,
@@ -142,7 +153,7 @@ impl Transaction {
         if is_open { Vec::new() } else { vec![self.pooled.begin()] }
     }
 
-    /// Looks at everything the plan depends on, under locks, and decides.
+    /// Reads everything that the plan depends on, under locks, and resolves it.
     async fn resolve(&mut self, plan: Plan) -> Result<ResolvedPlan, Undone> {
         let fenced = plan.fenced();
         let instances = fenced.instances.into_iter();
@@ -159,6 +170,8 @@ impl Transaction {
         if !tasks.is_empty() {
             calls.extend([task::lock(&tasks), task::which(&tasks)]);
         }
+        // After the row locks, which never wait, and before the lookups: what they read cannot
+        // change until the commit.
         let locks = lock::calls(&plan, &lookups);
         let first = calls.len() + locks.len();
         calls.extend(locks);
@@ -181,7 +194,7 @@ impl Transaction {
 }
 
 impl Locked {
-    /// Adds what was locked now, and says which tasks are in the hands of other transactions.
+    /// Adds the rows that were locked now; returns the tasks that other transactions have locked.
     fn add(
         &mut self,
         has_instances: bool,
@@ -216,7 +229,7 @@ fn touches(unit: &Unit, tasks: &BTreeSet<TaskId>) -> bool {
         })
 }
 
-/// The plan with some units emptied.
+/// The plan with some units replaced by empty ones.
 fn without(plan: &Plan, left_out: &BTreeSet<usize>) -> Plan {
     let mut plan = plan.clone();
     for number in left_out {
@@ -227,6 +240,7 @@ fn without(plan: &Plan, left_out: &BTreeSet<usize>) -> Plan {
     plan
 }
 
+/// A unit that was left out wrote nothing: its id was in use, which is a conflict for the machine.
 fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> Vec<UnitResult> {
     for number in left_out {
         if let Some(result) = results.get_mut(*number) {
@@ -236,7 +250,7 @@ fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> V
     results
 }
 
-/// Everything that is written, unit by unit: the fence first, then the rest.
+/// All changes, unit by unit: the fence first, then the writes.
 fn changes_of<'a>(
     plan: &'a Plan,
     resolved: &'a ResolvedPlan,
@@ -255,7 +269,7 @@ fn changes_of<'a>(
     changes
 }
 
-/// Holds the answers of the statements against what they must have done.
+/// Compares the results of the statements with what they must have done.
 fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), Undone> {
     let (inserts, turns) = changes.instances.counts();
     let mut answers = answers.iter();
@@ -278,12 +292,16 @@ fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), U
             });
         }
     }
+    // The rows were locked and their turn numbers compared: a different count is a bug, not a
+    // conflict.
     if turns > 0
         && let Some(answer) = answers.next()
         && answer.count != u64::try_from(turns).unwrap_or(u64::MAX)
     {
         return Err(Error::Bug("an instance moved although it was locked".to_owned()).into());
     }
+    // The last statement marks the commit row. No row means that it was closed: the node has lost
+    // its lease.
     match answers.next_back() {
         Some(mark) if mark.count == 1 => Ok(()),
         _ => Err(Error::Unavailable("the node has lost its lease".to_owned()).into()),

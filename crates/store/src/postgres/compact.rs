@@ -1,4 +1,4 @@
-//! Cuts a long history short, in steps that each leave a whole chain.
+//! Compacts a long history, in steps that each leave a complete list.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -32,17 +32,17 @@ const DELETE: &str = "DELETE FROM history WHERE seq = ANY ($1::bigint[])";
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[LINKS, GET, RELINK, REPLACE, DELETE];
 
-/// What is to be cut: the numbers of the rows between the first and the newest, oldest first.
+/// The rows to compact: their numbers between the first and the newest rows, oldest first.
 pub(super) struct Cut {
     first: u64,
     rows: VecDeque<u64>,
-    /// How many of them were looked at before and stay for now.
+    /// How many of them were examined before and stay for now.
     carried: usize,
     /// The oldest of the newest rows.
     after: u64,
 }
 
-/// Finds what is to be cut. Old rows do not change.
+/// Finds the rows to compact. Old rows do not change.
 pub(super) async fn find(
     connection: &Connection,
     request: &CompactRequest,
@@ -55,8 +55,8 @@ pub(super) async fn find(
     Ok(rows.pop_front().map(|first| Cut { first, rows, carried: 0, after }))
 }
 
-/// Cuts the oldest rows, about as many as the limit allows, and says how many are gone. The cut
-/// then stands for what is left to do; none when nothing is.
+/// Compacts the oldest rows, about as many as the limit allows; returns how many were removed, and
+/// the rest, if any.
 pub(super) async fn step(
     connection: &Connection,
     instance: InstanceId,
@@ -66,11 +66,11 @@ pub(super) async fn step(
     let take = cut.rows.len().min(cut.carried.saturating_add(limit.max(1)));
     let run: Vec<u64> = cut.rows.drain(..take).collect();
     let after = cut.rows.front().copied().unwrap_or(cut.after);
-    // Timers that fired since are open no more, so the row is read here and not before. It stays
-    // locked: no turn arms or fires one of its timers meanwhile.
+    // Timers may have fired since, so the open list is read here and not before. The row stays
+    // locked: no turn arms or fires a timer of this instance meanwhile.
     let locked = connection.run(&[instance::take(&[instance])]).await?;
     let owner = locked.first().map(instance::read_rows).transpose()?.unwrap_or_default().pop();
-    // A turn has it at this moment. Its history is long, so somebody will ask again.
+    // A turn has locked it. Its history is long, so the next compaction does the work.
     let Some(open) = owner.map(|row| row.open) else { return Ok((0, None)) };
     let numbers: Vec<i64> = run.iter().copied().map(int).collect();
     let rows = connection.one(GET, values![numbers]).await?.read(read)?;
@@ -83,7 +83,7 @@ pub(super) async fn step(
     if cut.rows.is_empty() {
         return Ok((count, None));
     }
-    // The sum, and whatever stays, is part of the next run.
+    // The summary, and every row that stays, is part of the next step.
     let carried: Vec<u64> = run.into_iter().filter(|number| !dropped.contains(number)).collect();
     cut.carried = carried.len();
     carried.into_iter().rev().for_each(|number| cut.rows.push_front(number));

@@ -1,4 +1,4 @@
-//! Makes connections, each set up the same way.
+//! Creates connections with the same session settings.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use super::options::Options;
 use super::stats::Counters;
 use super::tls::{TlsParameters, TlsStream};
 
-/// The oldest server that is known to work.
+/// The oldest supported version of the server.
 const OLDEST: u32 = 13;
 
-/// How much longer than the server itself we wait for its answer.
+/// How much longer than the server's own timeout we wait for an answer.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Makes connections to one database.
+/// Creates connections to one database.
 #[derive(Clone)]
 pub(super) struct Connector {
     config: Config,
     tls: TlsParameters,
-    /// Statements that every new session begins with.
+    /// The first statements of every session.
     session: String,
     connect_timeout: Duration,
     patience: Duration,
     counters: Arc<Counters>,
     monitor: Arc<ConnectionMonitor>,
-    /// Where connections live, whoever asks for one first: a caller's runtime may have a low
-    /// priority, or end. Made outside of any, the caller's has to do.
+    /// The runtime on which connections run, whoever opens them first: the runtime of a caller may
+    /// have a low priority, or end. Without one, the caller's runtime is used.
     runtime: Option<Handle>,
 }
 
@@ -53,7 +53,7 @@ impl Connector {
         config.connect_timeout(options.connect_timeout);
         config.tcp_user_timeout(options.tcp_user_timeout);
         config.keepalives_idle(options.tcp_user_timeout);
-        // By this name nodes find the transactions of each other.
+        // Nodes recognise each other's transactions by this name.
         let name = match config.get_application_name() {
             Some(name) if !name.starts_with("meantime") => format!("meantime/{name}"),
             Some(name) => name.to_owned(),
@@ -68,12 +68,12 @@ impl Connector {
         Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor, runtime })
     }
 
-    /// Makes a connection and sees that the server will do.
+    /// Opens a connection and checks the version of the server.
     pub(super) async fn connect(&self) -> Result<Connection, Error> {
         self.connect_and_hear(None).await
     }
 
-    /// The same; notifications go to a channel, which ends with the connection.
+    /// Opens a connection; notifications go to a channel, which ends with the connection.
     pub(super) async fn connect_and_hear(
         &self,
         heard: Option<mpsc::UnboundedSender<String>>,
@@ -90,10 +90,10 @@ impl Connector {
         runtime.spawn(making).await.unwrap_or_else(gone)
     }
 
-    /// Connects, with TLS as the address says.
+    /// Connects, with TLS as the address requests it.
     async fn dial(&self) -> Result<(Client, tokio_postgres::Connection<Socket, TlsStream>), Error> {
         if self.config.get_ssl_mode() == SslMode::Disable {
-            // The files do not matter then.
+            // The files of TLS are not needed then.
             let connected = self.config.connect(TlsParameters::default().connector()?).await;
             return connected.map_err(|error| from_postgres(&error));
         }
@@ -121,10 +121,10 @@ impl Connector {
         let version = io.parameter("server_version").unwrap_or_default().to_owned();
         let encoding = io.parameter("server_encoding").unwrap_or_default().to_owned();
         tokio::spawn(async move {
-            // Whoever uses the connection learns of its end.
+            // The connection's end reaches the code that uses the client.
             while let Some(Ok(message)) = std::future::poll_fn(|cx| io.poll_message(cx)).await {
                 if let (AsyncMessage::Notification(it), Some(heard)) = (message, &heard) {
-                    // Nobody listens any more: the connection is about to be closed.
+                    // Without a receiver the connection is about to be closed.
                     let _ = heard.send(it.payload().to_owned());
                 }
             }
@@ -138,8 +138,8 @@ impl Connector {
     }
 }
 
-/// Whether a connection without TLS might succeed: the handshake failed, or the server does not let
-/// the role in with TLS.
+/// Whether a connection without TLS might succeed: the handshake failed, or the server does not
+/// accept the role with TLS.
 fn is_about_tls(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
         || error.to_string().contains("TLS handshake")
@@ -159,12 +159,12 @@ fn check_server(version: &str, encoding: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What every session is set to.
+/// The settings of every session.
 ///
-/// Plans are made once per statement and never by statistics: a table that was empty when its
+/// Plans are made once per statement and never from statistics: a table that was empty when its
 /// statement was planned may hold a million rows a minute later, and every statement of a turn has
-/// an index that fits. Durability is never less than a synced commit. The server asks a silent
-/// client after a few seconds whether it is there: what a host that vanished has locked is let go.
+/// an index that fits. Durability is never weaker than a synced commit. The server checks a silent
+/// client after a few seconds, so that the locks of a host that vanished are released.
 fn session(options: &Options) -> String {
     let ms = |duration: Duration| duration.as_millis();
     format!(

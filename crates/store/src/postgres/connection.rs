@@ -1,4 +1,4 @@
-//! A connection as the entities see it: prepared statements, sent together, answered in order.
+//! A connection for the entities: prepared statements, sent together, answered in order.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -17,10 +17,10 @@ use super::error::{from_postgres, is_in_doubt, is_lost, is_worth_retrying};
 use super::monitor::ConnectionMonitor;
 use super::stats::Counters;
 
-/// After so long without an answer the database is asked whether it is there.
+/// After this time without an answer, the connection to the database is probed.
 const SLOW_CALL: Duration = Duration::from_secs(1);
 
-/// A value of a statement.
+/// A parameter of a statement.
 pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// One statement to run.
@@ -34,13 +34,13 @@ impl<'a> Call<'a> {
         Self { sql, params }
     }
 
-    /// A statement without values.
+    /// A statement without parameters.
     pub(super) fn plain(sql: &'static str) -> Self {
         Self { sql, params: Vec::new() }
     }
 }
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) rows: Vec<Row>,
@@ -66,13 +66,13 @@ impl Answer {
     }
 }
 
-/// Why statements did not do what they should.
+/// A failure of statements.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: Error,
-    /// Whether the same may succeed at once, in another transaction.
+    /// Whether a repetition in another transaction may succeed at once.
     pub(super) is_worth_retrying: bool,
-    /// Whether it may have taken effect, if it was a COMMIT.
+    /// Whether a failed COMMIT may have taken effect.
     pub(super) is_in_doubt: bool,
 }
 
@@ -92,17 +92,17 @@ impl From<Failure> for Error {
 pub(super) struct Connection {
     client: Client,
     statements: Mutex<HashMap<&'static str, Statement>>,
-    /// No answer came in time, or the connection broke: it is not used again.
+    /// An answer was late, or the connection broke: it is not used again.
     broken: AtomicBool,
     patience: Duration,
     counters: Arc<Counters>,
     monitor: Arc<ConnectionMonitor>,
-    /// How often the database had been lost when the connection was made.
+    /// How often the database had been lost when the connection was opened.
     losses: u64,
 }
 
 impl Connection {
-    /// `patience` is how long an answer may take; longer than the server lets a statement run.
+    /// `patience` is the time limit of an answer, longer than the server's limit of a statement.
     pub(super) fn new(
         client: Client,
         patience: Duration,
@@ -120,8 +120,8 @@ impl Connection {
         !self.client.is_closed() && !is_old && !self.broken.load(Ordering::Relaxed)
     }
 
-    /// Runs statements in their order. All of them are sent before the first answer is read, so
-    /// they cost one round trip together. The first one that fails is told.
+    /// Runs statements in order. All of them are sent before the first answer is read, so they take
+    /// one round trip together. Returns the first failure.
     pub(super) async fn run(&self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Failure> {
         let work = async {
             self.prepare(calls).await?;
@@ -142,7 +142,7 @@ impl Connection {
         result
     }
 
-    /// Waits for an answer, but not for ever. One that takes long gives reason to doubt.
+    /// Waits for an answer with a time limit. A slow answer causes a probe of the connection.
     async fn answered<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         let mut waited = Duration::ZERO;
@@ -166,13 +166,13 @@ impl Connection {
         answers.pop().ok_or_else(|| Error::Bug("a statement without an answer".to_owned()).into())
     }
 
-    /// Runs text with several statements that is not used again.
+    /// Runs a text with several statements, without preparing it.
     pub(super) async fn script(&self, sql: &str) -> Result<(), Failure> {
         self.client.batch_execute(sql).await.map_err(|error| self.failure(&error))
     }
 
-    /// Prepares what this connection has not run before, so that everything else can be sent in
-    /// one go and in order.
+    /// Prepares statements that this connection has not run before, so that all of them can be sent
+    /// together and in order.
     async fn prepare(&self, calls: &[Call<'_>]) -> Result<(), Failure> {
         for call in calls {
             if self.known(call.sql).is_none() {
@@ -217,12 +217,13 @@ impl Connection {
     }
 
     fn statements(&self) -> std::sync::MutexGuard<'_, HashMap<&'static str, Statement>> {
-        // A table of statements cannot be left half changed.
+        // The map of statements is never left half changed.
         self.statements.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits for all of them. They are begun in their order, which is the order they are sent in.
+/// Waits for all futures. They are first polled in order, which is the order in which they are
+/// sent.
 async fn in_order<T, F: Future<Output = Result<T, Failure>>>(
     futures: &mut [Pin<Box<F>>],
 ) -> Result<Vec<T>, Failure> {
@@ -254,7 +255,7 @@ macro_rules! arrays {
 }
 pub(super) use arrays;
 
-/// Values of a statement.
+/// Parameters of a statement.
 macro_rules! values {
     ($($value:expr),* $(,)?) => {
         vec![$(Box::new($value) as $crate::postgres::connection::Param<'_>),*]

@@ -1,4 +1,4 @@
-//! What the store is made of, and the calls that take more than one statement.
+//! The parts of the store, and the calls that need more than one statement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ const SCHEMA: &str = "SELECT current_schema()::text";
 /// Connections for short reads.
 const DIRECT: usize = 2;
 
-/// Everything but the thread it runs on.
+/// Everything except the thread that it runs on.
 pub(super) struct Core {
     pub(super) options: Options,
     pub(super) writers: Arc<Pool>,
-    /// For single rows and for what the kernel needs: no number of lists takes their connections.
+    /// For single rows and for the kernel: lists cannot use up these connections.
     pub(super) direct: Arc<Pool>,
     /// For lists.
     pub(super) readers: Arc<Pool>,
@@ -114,14 +114,15 @@ impl Core {
         Ok(Recovered { ready: ready.into_iter().collect(), tasks, ..recovered })
     }
 
-    /// Reads as far as no row can appear in between any more.
+    /// Reads up to the point after which rows may still appear.
     pub(super) async fn history_since(
         &self,
         after: u64,
         limit: usize,
     ) -> Result<Vec<HistoryRow>, Error> {
         let pooled = self.readers.acquire().await?;
-        // How far that is must be known before the rows are looked at.
+        // The horizon must be known before the rows are read: otherwise a row below it could appear
+        // between the two reads and be skipped.
         let horizon = if self.options.shared && self.options.lease_clock == LeaseClock::Database {
             let here = self.committer.feed.oldest();
             let answers = pooled.run(&[feed::oldest()]).await?;
@@ -133,8 +134,8 @@ impl Core {
         Ok(history::since(&pooled, after, horizon, limit).await?)
     }
 
-    /// One transaction finds what may go and removes some of it. Another node that does the same
-    /// at this moment does it for us.
+    /// One transaction finds expired data and deletes some of it. If another node is doing the
+    /// same, nothing is done here.
     pub(super) async fn purge(&self, request: &PurgeRequest) -> Result<Purged, Error> {
         let mut sweep = self.sweep.lock().await;
         let mut pooled = self.writers.acquire().await?;
@@ -145,7 +146,8 @@ impl Core {
             let next = Some(request.now.saturating_add_millis(1_000));
             return Ok(Purged { next, ..Purged::default() });
         }
-        // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
+        // If this fails, or the caller drops the future, the scan starts again from the beginning:
+        // only time is lost.
         let mut walk = std::mem::take(&mut *sweep);
         sweep::find_expired(&pooled, &mut walk, request).await?;
         let doomed: Vec<i64> = walk.doomed.iter().take(request.limit).copied().collect();
@@ -190,13 +192,14 @@ impl Core {
     }
 }
 
-/// Gives the only process its number. Nobody else commits from now on.
+/// Registers the only process of a database that is not shared. Commits of other processes are
+/// rejected from now on.
 async fn register_alone(pool: &Arc<Pool>) -> Result<i64, Error> {
     let mut pooled = pool.acquire().await?;
     let begin = pooled.begin();
     pooled.run(&[begin]).await?;
     let lease_term = batch::register(&pooled).await?;
-    // Those who were closed before are forgotten; those who are closed now may still ask.
+    // Rows that were closed before are deleted; those that are closed now may still be looked up.
     pooled.run(&[batch::fold(Timestamp::MAX), batch::close_others(lease_term)]).await?;
     pooled.commit().await?;
     Ok(lease_term)

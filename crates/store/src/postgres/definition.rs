@@ -48,7 +48,7 @@ const IDS: &str = "SELECT id FROM definition ORDER BY id";
 pub(super) const STATEMENTS: &[&str] =
     &[INSERT, INSERT_SOURCE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
 
-/// What a plan does to definitions.
+/// The changes of a plan to definitions.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     new: Vec<&'a DefinitionRow>,
@@ -64,7 +64,7 @@ impl<'a> Changes<'a> {
         self.retired.push(id);
     }
 
-    /// What was retired may be new.
+    /// The inserts come first: the plan may undeploy a version that it has added.
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.new.is_empty() {
             let params = arrays!(self.new, |row| [

@@ -1,9 +1,9 @@
-//! What PostgreSQL says, in the store's words.
+//! Translates errors of PostgreSQL.
 
 use meantime_kernel::store::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// Classifies an error of a statement. The transaction it was in did not take effect.
+/// Classifies an error of a statement. Its transaction had no effect.
 pub(super) fn from_postgres(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
         Some(answer) => from_answer(answer),
@@ -13,7 +13,7 @@ pub(super) fn from_postgres(error: &tokio_postgres::Error) -> Error {
     }
 }
 
-/// Whether the connection is of no use any more.
+/// Whether the connection cannot be used any more.
 pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.as_db_error() {
         Some(answer) => is_fatal(answer),
@@ -21,13 +21,13 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Whether a failed COMMIT may have taken effect all the same. If the server itself says that the
-/// statement failed, it did not; a connection that broke says nothing.
+/// Whether a failed COMMIT may have taken effect. If the server itself reports the failure, it did
+/// not; after a broken connection it is unknown.
 pub(super) fn is_in_doubt(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_none_or(is_fatal)
 }
 
-/// Whether the same transaction may succeed if it is tried again at once.
+/// Whether the same transaction may succeed if it is repeated at once.
 pub(super) fn is_worth_retrying(error: &tokio_postgres::Error) -> bool {
     let again = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
     is_lost(error) || error.code().is_some_and(|code| again.contains(code))
@@ -45,7 +45,7 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
         }
         cause = inner.source();
     }
-    // What a connection cannot be made with is told by words only.
+    // Connection errors without a code are recognised by their text.
     let text = error.to_string();
     let causes = ["error connecting", "error communicating", "timeout", "TLS handshake"];
     causes.iter().any(|it| text.contains(it))
@@ -56,10 +56,10 @@ fn from_answer(answer: &DbError) -> Error {
     let text = format!("{} ({code})", answer.message());
     let class = code.get(..2).unwrap_or_default();
     let is_transient = match class {
-        // Connections, roll-backs that may be repeated, resources, operators, what lies outside;
-        // and no such user or database: somebody has to set it right.
+        // Connection errors, serialisation failures, resources, operator intervention, system
+        // errors; unknown users or databases, which an operator has to fix.
         "08" | "28" | "3D" | "40" | "53" | "57" | "58" => true,
-        // Idle for too long; cannot be locked now; not allowed.
+        // Idle timeout; lock not available; insufficient privilege.
         "25" => code == "25P03",
         "55" => code == "55P03",
         "42" => code == "42501",

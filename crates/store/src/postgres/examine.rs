@@ -1,4 +1,4 @@
-//! Looks for damage in a database that nodes may be using, on one connection that only reads.
+//! Checks for damage in a database that nodes may be using, on one read-only connection.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::options::Options;
 use super::pool::SNAPSHOT;
 use super::stats::Counters;
 
-/// Every problem as a line of text; none if there is no store in the database. Calls `visit` with
+/// Every problem as a line of text; `None` if the database contains no store. Calls `visit` with
 /// every live instance that can be read.
 pub(super) async fn examine(
     options: &Options,
     visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
 ) -> Result<Option<Vec<String>>, Error> {
     let counters = Arc::new(Counters::default());
-    // Nobody answers its probes: only the time limits of statements end this.
+    // Probes are not answered here: only the timeouts of statements apply.
     let (monitor, _probes) = ConnectionMonitor::new(Arc::clone(&counters));
     let connection = Connector::new(options, counters, monitor)?.connect().await?;
     let applied = applied(&connection).await?;

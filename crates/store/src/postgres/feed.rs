@@ -1,16 +1,17 @@
 //! How far the history of all instances can be read without missing a row.
 //!
 //! ```text
-//!   numbers of history ──────────────┬───────────────┬──────────────►
-//!    committed, nothing can be added │ commits under │ not given out
-//!                                    │ way           │ yet
+//!   history numbers ─────────────────┬───────────────┬──────────────►
+//!    committed, nothing can be added │ commits in    │ not assigned
+//!                                    │ flight        │ yet
 //!                                 horizon
 //! ```
 //!
-//! Commits of several batches and nodes end in any order, so a larger number may be visible before
-//! a smaller one. Whoever reads on from the last number it has seen must not read beyond the
-//! smallest that may still come: that of the oldest commit under way here, and for other nodes
-//! that of the oldest transaction, with a margin, because numbers begin with their time.
+//! Commits of several batches and nodes end in any order, so a larger number may become visible
+//! before a smaller one. A reader that continues after the last number it has seen must not read
+//! beyond the smallest number that may still appear: that of the oldest commit in flight here, and
+//! for other nodes that of the oldest transaction, with a margin, because numbers begin with their
+//! time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,22 +29,22 @@ const OLDEST: &str = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigin
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[OLDEST];
 
-/// Bits of a number below its milliseconds.
+/// The number of bits of a sequence number below its milliseconds.
 const COUNTER_BITS: u32 = 15;
 
-/// How much older than its transaction a number may be, in milliseconds: clocks differ by half a
-/// second at most (I7), and a plan waits for a connection.
+/// How much older than its transaction a number may be, in milliseconds: clocks differ by at most
+/// half a second (I7), and a plan may wait for a connection.
 const MARGIN_MS: i64 = 1_000;
 
-/// Commits of this process that are under way.
+/// Commits of this process that are in flight.
 #[derive(Default)]
 pub(super) struct Feed(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The smallest number of history of each, and how many have it.
+    /// The smallest history number of each commit in flight, with a count.
     under_way: BTreeMap<u64, usize>,
-    /// The largest number that was given to a commit.
+    /// The largest number that was assigned to a commit.
     newest: u64,
 }
 
@@ -63,17 +64,17 @@ impl Feed {
         UnderWay { feed: Arc::clone(self), first }
     }
 
-    /// Numbers up to this one were given out before.
+    /// Numbers up to this one were assigned before.
     pub(super) fn begin_after(&self, newest: u64) {
         self.state().newest = newest;
     }
 
-    /// The smallest number that a commit of this process adds which is under way.
+    /// The smallest history number of the commits of this process that are in flight.
     pub(super) fn oldest(&self) -> u64 {
         self.state().under_way.keys().next().copied().unwrap_or(u64::MAX)
     }
 
-    /// The smallest number that this process may still add, if no other does.
+    /// The smallest number that this process may still add, if it is the only one.
     pub(super) fn horizon(&self) -> u64 {
         let state = self.state();
         let oldest = state.under_way.keys().next().copied().unwrap_or(u64::MAX);
@@ -81,12 +82,12 @@ impl Feed {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single step.
+        // Every change is a single step, so a panic leaves nothing inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A commit under way; over when this is dropped.
+/// A commit in flight; it ends when this is dropped.
 pub(super) struct UnderWay {
     feed: Arc<Feed>,
     first: u64,
@@ -112,7 +113,7 @@ pub(super) fn oldest() -> Call<'static> {
 /// The smallest number that any node may still add.
 pub(super) fn read_horizon(answer: &Answer) -> Result<u64, meantime_kernel::store::Error> {
     let began = answer.first(|row| row.instant_if(0, "activity"))?.flatten();
-    // The statement that asks is a transaction itself, so there is always one.
+    // The statement itself is a transaction, so there is always one.
     let began = began.unwrap_or(Timestamp::MIN).saturating_add_millis(-MARGIN_MS);
     let ms = u64::try_from(began.as_millis()).unwrap_or_default();
     Ok(ms << COUNTER_BITS)

@@ -1,4 +1,4 @@
-//! What turns need, read and locked in one transaction that stays open until their commit.
+//! Reads and locks what turns need, in one transaction that stays open until their commit.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -16,20 +16,20 @@ use super::pool::{Pool, PooledConnection};
 use super::{inbox, incident, instance, task};
 use crate::row::Columns;
 
-/// An open transaction on its way from `take` to `commit`. Dropping it rolls back and lets go.
+/// An open transaction between `fetch` and `commit`. Dropping it rolls back and releases its locks.
 pub(super) struct Hold {
     pub(super) pooled: PooledConnection,
     pub(super) locked: Locked,
 }
 
 impl Hold {
-    /// What [`take`] put into a result.
+    /// The hold that [`fetch`] put into a result.
     pub(super) fn of(taken: Fetched) -> Option<Self> {
         taken.hold.and_then(|hold| hold.downcast::<Self>().ok()).map(|hold| *hold)
     }
 }
 
-/// Rows that the transaction has locked, and where they stand.
+/// Rows that the transaction has locked, with their turn numbers and claims.
 #[derive(Default)]
 pub(super) struct Locked {
     pub(super) turns: BTreeMap<InstanceId, u64>,
@@ -52,7 +52,7 @@ impl Locked {
     }
 }
 
-/// Reads what a batch needs. A connection that broke while nobody used it is replaced, once.
+/// Reads what a batch needs. If an idle connection turns out to be broken, it is tried once more.
 pub(super) async fn fetch(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, Error> {
     match attempt(pool, request).await {
         Err(failure) if failure.is_worth_retrying => {
@@ -87,7 +87,7 @@ async fn attempt(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, Fa
     Ok(Fetched { instances, tasks, claims, incidents, damaged_tasks, hold: Some(hold) })
 }
 
-/// Which rows to ask for.
+/// The rows to read.
 struct Request<'a> {
     request: &'a FetchRequest,
     /// Instances whose rows are wanted.
@@ -98,7 +98,7 @@ struct Request<'a> {
     inboxes: Vec<InstanceId>,
 }
 
-/// What was found.
+/// The rows that were found.
 #[derive(Default)]
 struct Snapshot {
     rows: BTreeMap<InstanceId, InstanceRow>,
@@ -124,7 +124,8 @@ impl<'a> Request<'a> {
         Self { request, rows: ids(|it| it.row), locks: ids(|it| !it.row), inboxes }
     }
 
-    /// Inboxes are read after the locks are there: nothing is taken from them in between.
+    /// Inboxes are read after the rows are locked: no other turn can take events from them
+    /// afterwards.
     fn calls(&self) -> Vec<Call<'static>> {
         let request = self.request;
         let mut calls = Vec::new();
@@ -174,7 +175,7 @@ impl<'a> Request<'a> {
 }
 
 impl Snapshot {
-    /// What was not found is either not there, or in the hands of another transaction.
+    /// An instance that was not found either does not exist, or another transaction has locked it.
     async fn look_for_busy(
         &mut self,
         connection: &Connection,

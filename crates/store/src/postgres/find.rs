@@ -1,4 +1,4 @@
-//! Fetches what settling a plan needs to see, all of it at once.
+//! Reads everything that resolving a plan needs, in one round trip.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::row::Columns;
 
-/// Everything a plan asks about. A plan that asks nothing costs no statement.
+/// The lookups of a plan. A plan without lookups costs no statement.
 pub(super) struct Find<'a> {
     lookups: &'a Lookups,
     now: Timestamp,
@@ -26,8 +26,9 @@ pub(super) struct Find<'a> {
 
 impl<'a> Find<'a> {
     pub(super) fn new(lookups: &'a Lookups, now: Timestamp) -> Self {
-        // What a message starts depends on who has its correlation key as a business key. Which
-        // definition that would be is not known yet, so whoever has the key is looked for.
+        // Whether a message starts an instance depends on who has its correlation key as a business
+        // key. Which definition it would start is not known yet, so all holders of the key are
+        // read.
         let starts = |channel: &&ChannelKey| {
             channel.kind == ChannelKind::Message
                 && !channel.key.is_empty()

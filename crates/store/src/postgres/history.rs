@@ -1,4 +1,4 @@
-//! History: one packed row per turn, appended, each naming the one before.
+//! History: one packed row per turn, appended, each with the number of the row before.
 
 use meantime_kernel::history::pack;
 use meantime_kernel::store::HistoryRow;
@@ -7,7 +7,7 @@ use super::connection::{Call, Connection, Failure, arrays, values};
 use crate::row::history::{columns, read};
 use crate::row::{id_order, id_random, int};
 
-// A number that is used twice is a defect and fails: history is never overwritten.
+// Using a number twice is a bug and fails: history is never overwritten.
 const APPEND: &str = "INSERT INTO history (seq, id_order, id_random, turn_no, happened_at, \
      previous, records) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
@@ -29,7 +29,7 @@ const SINCE: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[APPEND, CHAIN, SINCE];
 
-/// Appends what a plan says, in the order of numbers.
+/// Appends the history of a plan, in the order of numbers.
 pub(super) fn append<'a>(rows: &[&'a HistoryRow]) -> Option<Call<'a>> {
     let mut rows = rows.to_vec();
     rows.sort_unstable_by_key(|row| row.seq);
@@ -45,7 +45,7 @@ pub(super) fn append<'a>(rows: &[&'a HistoryRow]) -> Option<Call<'a>> {
     (!rows.is_empty()).then(|| Call::new(APPEND, params))
 }
 
-/// Follows the chain of an instance backwards, from a row on.
+/// Follows the list of an instance backwards, from a row on.
 pub(super) async fn chain(
     connection: &Connection,
     from: u64,
@@ -58,7 +58,7 @@ pub(super) async fn chain(
     Ok(connection.one(CHAIN, values![int(from), limit]).await?.read(read)?)
 }
 
-/// Rows of all instances after a place and before another, oldest first.
+/// Rows of all instances after one number and before another, oldest first.
 pub(super) async fn since(
     connection: &Connection,
     after: u64,

@@ -1,4 +1,4 @@
-//! Inboxes: events that outlive a transaction.
+//! Inboxes: stored events that wait for a turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ const OWNERS: &str = "SELECT DISTINCT id_order, id_random FROM inbox \
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, RELEASE, CLEAR_HELD, HEADS, OWNERS];
 
-/// What a plan does to inboxes.
+/// The changes of a plan to inboxes.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     /// Rows, each with the incident that holds it in the end.
@@ -60,25 +60,25 @@ impl<'a> Changes<'a> {
         self.rows.delete((instance, seq));
     }
 
-    /// Lets go what an incident holds back.
+    /// Releases the events that an incident holds.
     pub(super) fn release(&mut self, instance: InstanceId, incident: IncidentId) {
         let held = self.rows.put_mut().filter(|((of, _), _)| *of == instance);
         for (_, (_, held_by)) in held {
             *held_by = held_by.filter(|it| *it != incident);
         }
-        // What was dropped before is not held any more.
+        // Events that were deleted before are not held any more.
         if !self.clears.contains(&instance) {
             self.releases.insert((instance, incident));
         }
     }
 
-    /// Drops what incidents hold back of an instance that ended.
+    /// Deletes the held events of an instance that ended.
     pub(super) fn clear_held(&mut self, instance: InstanceId) {
         self.rows.forget(|(of, _), (_, held_by)| *of == instance && held_by.is_some());
         self.clears.insert(instance);
     }
 
-    /// Statements about many rows come first: they do not touch what the plan puts.
+    /// Statements about many rows come first: they must not affect rows that the plan puts.
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.releases.is_empty() {
             let pairs: Vec<_> = self.releases.iter().collect();
@@ -111,14 +111,14 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// The first events of each instance that nothing holds back.
+/// The first events of each instance that are not held.
 pub(super) fn heads(instances: &[InstanceId], limit: usize) -> Call<'static> {
     let mut params = arrays!(instances, |id| [id_order(*id), id_random(*id)]);
     params.extend(values![i64::try_from(limit).unwrap_or(i64::MAX)]);
     Call::new(HEADS, params)
 }
 
-/// Reads the heads. Instances with an event that cannot be decoded are told apart.
+/// Reads the heads. Instances with an event that cannot be decoded are returned separately.
 pub(super) fn read_heads(
     answer: &Answer,
     damaged: &mut BTreeMap<InstanceId, String>,
@@ -138,7 +138,7 @@ pub(super) fn read_heads(
     Ok(heads)
 }
 
-/// Instances of a partition with events that nothing holds back.
+/// Instances of a partition with events that are not held.
 pub(super) fn owners(partition: Partition) -> Call<'static> {
     Call::new(OWNERS, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }

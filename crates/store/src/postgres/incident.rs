@@ -36,7 +36,7 @@ const OF_INSTANCE: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, CLEAR, GET, LIST, OF_INSTANCE];
 
-/// What a plan does to incidents.
+/// The changes of a plan to incidents.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     rows: Keyed<IncidentId, &'a IncidentRow>,
@@ -57,7 +57,7 @@ impl<'a> Changes<'a> {
         self.cleared.insert(instance);
     }
 
-    /// The statement about many rows comes first: it does not touch what the plan puts.
+    /// The statement about many rows comes first: it must not affect rows that the plan puts.
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.cleared.is_empty() {
             let ids: Vec<_> = self.cleared.iter().collect();
@@ -70,7 +70,7 @@ impl<'a> Changes<'a> {
         }
         let rows = self.rows.puts();
         if !rows.is_empty() {
-            // An incident has a place; a trace comes with the end of an instance.
+            // An incident has an element; a trace belongs to the end of an instance.
             let params = arrays!(rows, |it| [
                 it.1.id.to_bytes().to_vec(),
                 id_order(it.1.instance),
@@ -113,7 +113,7 @@ pub(super) async fn list(
     instance: Option<InstanceId>,
     page: Page<IncidentId>,
 ) -> Result<Vec<IncidentRow>, Failure> {
-    // Nothing comes before every id.
+    // An empty value comes before every id.
     let after = page.after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     let found = match instance {

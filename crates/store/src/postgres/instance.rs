@@ -33,7 +33,8 @@ const TURN: &str = "UPDATE instance AS i SET turn_no = n.turn_no, phase = n.phas
      last_history, key, state_format, open, meta, state, expected)) AS n \
      WHERE i.ctid = n.row_id";
 
-// In the order of ids, and without waiting: who has a row has it for a moment only.
+// Sorted by id, and without waiting for locks: another transaction holds a row only briefly, and
+// the machine tries it again.
 const TAKE: &str = concat!(
     "SELECT ",
     columns!(),
@@ -65,11 +66,11 @@ const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
 pub(super) const STATEMENTS: &[&str] =
     &[INSERT, TURN, TAKE, LOCK, WHICH, GET_ALL, GET, LIVE, KEY_HOLDERS, CHILDREN, UNFINISHED];
 
-/// What a plan does to instances.
+/// The changes of a plan to instances.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     inserts: BTreeMap<InstanceId, &'a InstanceRow>,
-    /// The last row of each, with the turn that it stood at before the plan.
+    /// The last row of each, with the turn number that it had before the plan.
     turns: BTreeMap<InstanceId, (u64, &'a InstanceRow)>,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// How many rows the statements of [`Self::calls`] must change, in their order.
+    /// How many rows the statements of [`Self::calls`] must change, in order.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.inserts.len(), self.turns.len())
     }
@@ -135,7 +136,7 @@ impl<'a> Changes<'a> {
         (!rows.is_empty()).then(|| Call::new(TURN, params))
     }
 
-    /// The rows that the answer to [`Self::insert_call`] says were there already.
+    /// Ids for which the answer to [`Self::insert_call`] shows that a row existed already.
     pub(super) fn taken_ids(&self, answer: &Answer) -> Result<Vec<InstanceId>, Error> {
         let inserted = answer.read(|row| row.integer(0))?;
         let is_new = |id: &InstanceId| inserted.contains(&id_order(*id));
@@ -148,7 +149,7 @@ pub(super) fn take(ids: &[InstanceId]) -> Call<'static> {
     Call::new(TAKE, values![orders(ids)])
 }
 
-/// Locks instances; the answer has their ids and turns.
+/// Locks instances; the answer has their ids and turn numbers.
 pub(super) fn lock(ids: &[InstanceId]) -> Call<'static> {
     Call::new(LOCK, values![orders(ids)])
 }
@@ -158,12 +159,12 @@ pub(super) fn get_all(ids: &[InstanceId]) -> Call<'static> {
     Call::new(GET_ALL, values![orders(ids)])
 }
 
-/// Whether instances are there, locked or not.
+/// Which instances exist, locked or not.
 pub(super) fn which(ids: &[InstanceId]) -> Call<'static> {
     Call::new(WHICH, values![orders(ids)])
 }
 
-/// Which of the instances are not over.
+/// Which instances have not ended.
 pub(super) fn live(ids: &[InstanceId]) -> Call<'static> {
     Call::new(LIVE, values![orders(ids)])
 }
@@ -216,7 +217,7 @@ pub(super) async fn children_of(
     Ok(found.unwrap_or_default())
 }
 
-/// Reads what can be read of each row.
+/// Reads the decodable parts of each row.
 pub(super) fn read_rows(answer: &Answer) -> Result<Vec<InstanceRow>, Error> {
     answer.read(read_lenient)
 }
@@ -229,7 +230,7 @@ pub(super) async fn get(
     Ok(answer.first(read)?)
 }
 
-/// What can be read of an instance.
+/// The decodable parts of an instance.
 pub(super) async fn get_lenient(
     connection: &Connection,
     id: InstanceId,
@@ -238,8 +239,7 @@ pub(super) async fn get_lenient(
     Ok(answer.first(read_lenient)?)
 }
 
-/// Instances of a partition that go on by themselves: not started yet, or in the middle of their
-/// work.
+/// Instances of a partition that continue without an event: before their first turn, or yielding.
 pub(super) fn unfinished(partition: Partition) -> Call<'static> {
     Call::new(UNFINISHED, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }

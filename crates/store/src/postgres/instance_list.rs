@@ -1,4 +1,4 @@
-//! Lists of instances, newest first: which index serves which filter.
+//! Lists of instances, newest first, and the index for each filter.
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase};
@@ -40,7 +40,7 @@ const NEWEST: &str = concat!(
     " FROM instance AS i WHERE i.id_order < $1 ORDER BY i.id_order DESC LIMIT $2"
 );
 
-/// Whoever has an open incident, whatever its own row counts.
+/// Instances with an open incident, whatever their own rows count.
 const TROUBLED: &str = concat!(
     "SELECT ",
     columns!(),
@@ -52,10 +52,10 @@ const TROUBLED: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, NEWEST];
 
-/// How many rows are read at a time when some of them may not be wanted.
+/// How many rows are read at a time if some of them may not match.
 const STRIDE: usize = 1_000;
 
-/// A page of instances. Whatever no index holds is filtered while reading.
+/// A page of instances. Conditions without an index are checked while reading.
 pub(super) async fn list(
     connection: &Connection,
     filter: &InstanceFilter,
@@ -116,7 +116,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Reads on until enough rows match.
+    /// Continues reading until enough rows match.
     async fn run(
         &self,
         sql: &'static str,

@@ -1,4 +1,4 @@
-//! Tags and attributes to find instances by.
+//! Tags and attributes by which instances are found.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ pub(super) fn live(tags: &BTreeSet<String>) -> Call<'static> {
     Call::new(LIVE, values![tags])
 }
 
-/// Those of each tag, oldest first.
+/// The instances of each tag, oldest first.
 pub(super) fn read_live(
     answer: &Answer,
     tags: &BTreeSet<String>,

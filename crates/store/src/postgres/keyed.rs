@@ -1,4 +1,4 @@
-//! The last word of a plan on each row of a table: what it puts, and what it removes.
+//! The last change of a plan to each row of a table: put or removed.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ impl<K: Ord, R> Keyed<K, R> {
         self.0.insert(key, None);
     }
 
-    /// Forgets what was put, of the rows that a statement about many rows removes from the table.
+    /// Forgets puts of rows that a statement about many rows removes from the table.
     pub(super) fn forget(&mut self, is_removed: impl Fn(&K, &R) -> bool) {
         self.0.retain(|key, row| !row.as_ref().is_some_and(|row| is_removed(key, row)));
     }
 
-    /// What was put, to be changed.
+    /// The rows that are put, to be changed.
     pub(super) fn put_mut(&mut self) -> impl Iterator<Item = (&K, &mut R)> {
         self.0.iter_mut().filter_map(|(key, row)| Some((key, row.as_mut()?)))
     }

@@ -1,14 +1,14 @@
-//! Advisory locks: what must be looked at and changed by one transaction at a time, and has no row
-//! of its own to lock.
+//! Advisory locks, for what one transaction at a time may read and change and what has no row of
+//! its own to lock.
 //!
 //! ```text
-//!   few names:   ALL shared ──► each name, in order ──► look, decide, write, COMMIT lets go
-//!   many names:  ALL alone  ─────────────────────────► look, decide, write, COMMIT lets go
+//!   few names:   ALL shared    ──► each name, in order ──► read, decide, write, COMMIT releases
+//!   many names:  ALL exclusive ──────────────────────────► read, decide, write, COMMIT releases
 //! ```
 //!
-//! A plan takes all its locks at once and in order, before it looks at anything, and from then on
-//! waits for nobody: two plans cannot wait for each other. The server's table of locks is small, so
-//! a plan with many names locks everything instead.
+//! A plan takes all its advisory locks at once and in order, before it reads anything, and waits
+//! for no lock after that: so two plans cannot wait for each other in a circle. The server's lock
+//! table is small, so a plan with many names locks everything instead.
 
 use std::collections::BTreeSet;
 
@@ -21,30 +21,30 @@ const SHARED: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 const ALONE: &str = "SELECT pg_advisory_xact_lock($1)";
 const EACH: &str = "SELECT pg_advisory_xact_lock(name) FROM unnest($1::bigint[]) AS name";
 
-/// Locks until the end of the transaction, unless somebody else has.
+/// Takes a lock until the end of the transaction, unless it is held.
 pub(super) const TRY_ALONE: &str = "SELECT pg_try_advisory_xact_lock($1)";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[SHARED, ALONE, EACH, TRY_ALONE];
 
-/// "Meantime" in ASCII. Locks of this number and the next ones are ours; the others are hashes.
+/// "Meantime" in ASCII. This number and the next ones are ours; all others are hashes.
 const FIRST: i64 = 0x4d65_616e_7469_6d65;
 
-/// One process migrates at a time.
+/// Held by the process that migrates.
 pub(super) const MIGRATION: i64 = FIRST;
-/// The one process that owns a database which is not shared.
+/// Held by the process that owns a database which is not shared.
 pub(super) const OWNER: i64 = FIRST + 1;
-/// One process takes or renews a lease at a time.
+/// Held while a process acquires or renews a lease.
 pub(super) const NODE_LEASES: i64 = FIRST + 2;
-/// One process removes what is old at a time.
+/// Held by the node that runs retention.
 pub(super) const MAINTENANCE: i64 = FIRST + 3;
-/// What plans lock: shared with names, or alone.
+/// Held by plans: shared together with names, or exclusively.
 const ALL: i64 = FIRST + 4;
 
-/// So many names are locked one by one at most.
+/// The largest number of names that are locked individually.
 const MANY: usize = 128;
 
-/// The statements that lock whatever a plan decides about.
+/// The statements that lock everything a plan decides about.
 pub(super) fn calls(plan: &Plan, lookups: &Lookups) -> Vec<Call<'static>> {
     let names = names(plan, lookups);
     if names.is_empty() {
@@ -79,9 +79,9 @@ fn names(plan: &Plan, lookups: &Lookups) -> BTreeSet<i64> {
     names
 }
 
-/// A channel with a correlation key has the lock of that key, which is also that of the business
-/// key: what a message starts depends on who has it. Signals of an instance are touched by its own
-/// turns only, which hold its row.
+/// A channel with a correlation key uses the lock of that key, which is also that of the business
+/// key: what a message starts depends on who has the key. Signals of an instance need no lock: only
+/// turns that have locked its row touch them.
 fn channel(channel: &ChannelKey) -> Option<i64> {
     match channel.kind {
         ChannelKind::Signal => None,
@@ -90,7 +90,7 @@ fn channel(channel: &ChannelKey) -> Option<i64> {
     }
 }
 
-/// The same on every node and in every release that runs beside this one.
+/// The same on every node and in every release that may run beside this one.
 pub(super) fn hash(class: &str, name: &str) -> i64 {
     let digest = Sha256::new().chain_update(class).chain_update([0]).chain_update(name).finalize();
     let mut first = [0; 8];

@@ -1,4 +1,4 @@
-//! Messages and signals that wait for somebody.
+//! Stored messages and signals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ const KEPT: &str = "SELECT c.position, m.seq, m.expires_at, m.payload, m.had \
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, EXPIRE, CLEAR_SIGNALS, FRESH, KEPT];
 
-/// What a plan does to kept messages.
+/// The changes of a plan to messages.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     rows: Keyed<(&'a ChannelKey, u64), &'a MessageRow>,
@@ -55,7 +55,7 @@ impl<'a> Changes<'a> {
         self.rows.delete((channel, seq));
     }
 
-    /// Drops what is too old.
+    /// Deletes expired messages.
     pub(super) fn expire(&mut self, channel: &'a ChannelKey, now: Timestamp) {
         self.rows.forget(|(of, _), row| {
             *of == channel && row.expires_at.is_some_and(|expiry| expiry <= now)
@@ -64,14 +64,14 @@ impl<'a> Changes<'a> {
         *known = now.max(*known);
     }
 
-    /// Drops the signals of an instance that ended.
+    /// Deletes the signals of an instance that ended.
     pub(super) fn clear_signals(&mut self, instance: InstanceId) {
         let key = ChannelKey::signal(instance, "").key;
         self.rows.forget(|(of, _), _| of.kind == ChannelKind::Signal && of.key == key);
         self.cleared.insert(key);
     }
 
-    /// Statements about many rows come first: they do not touch what the plan puts.
+    /// Statements about many rows come first: they must not affect rows that the plan puts.
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.expired.is_empty() {
             let pairs: Vec<_> = self.expired.iter().collect();
@@ -113,7 +113,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// The values that name channels, each with a limit.
+/// Parameters that name channels, each with a limit.
 pub(super) fn channel_params<'a>(channels: &[(&'a ChannelKey, usize)]) -> Vec<Param<'a>> {
     arrays!(channels, |it| [
         it.0.kind.name(),
@@ -123,7 +123,8 @@ pub(super) fn channel_params<'a>(channels: &[(&'a ChannelKey, usize)]) -> Vec<Pa
     ])
 }
 
-/// The oldest messages of each channel that are still offered to a definition.
+/// The oldest messages of each channel that a definition has not received and that have not
+/// expired.
 pub(super) fn fresh<'a>(readers: &'a [Reader<'a>], now: Timestamp) -> Call<'a> {
     let mut params = arrays!(readers, |it| [
         it.channel.kind.name(),
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Messages by their place.
+/// Messages by their numbers.
 pub(super) fn kept<'a>(positions: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
     Call::new(
         KEPT,
@@ -161,7 +162,7 @@ pub(super) fn kept<'a>(positions: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
     )
 }
 
-/// Messages of either; the first column says which was asked for, counted from 1.
+/// Messages of either query; the first column is the index of the request, from 1.
 pub(super) fn read_messages(
     answer: &Answer,
     asked: &[&ChannelKey],
@@ -172,7 +173,7 @@ pub(super) fn read_messages(
         let channel = position.checked_sub(1).and_then(|position| asked.get(position));
         let channel = channel.ok_or_else(|| Error::Bug("an unknown channel".to_owned()))?;
         match read(row, 1, channel) {
-            // It stays where it is, and nobody gets it; a check tells of it.
+            // A damaged message stays where it is and is not delivered; `check` reports it.
             Err(Error::DamagedRow(_)) => {}
             read => found.push(read?),
         }
@@ -180,7 +181,7 @@ pub(super) fn read_messages(
     Ok(found)
 }
 
-/// The channel that a row was found for: its place is the first column, counted from 1.
+/// The channel for which a row was found: the first column is its index, from 1.
 pub(super) fn position<'a>(
     row: &impl Columns,
     channels: &[(&'a ChannelKey, usize)],

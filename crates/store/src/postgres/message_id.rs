@@ -23,7 +23,7 @@ pub(super) fn put<'a>(ids: &BTreeMap<&'a str, Timestamp>) -> Option<Call<'a>> {
     (!ids.is_empty()).then(|| Call::new(PUT, params))
 }
 
-/// Which of the ids were seen and are not forgotten yet.
+/// Which of the ids were seen and have not expired.
 pub(super) fn known(ids: &BTreeSet<String>, now: Timestamp) -> Call<'_> {
     let ids: Vec<_> = ids.iter().map(|id| text(id)).collect();
     Call::new(KNOWN, values![ids, now.as_millis()])

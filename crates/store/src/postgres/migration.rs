@@ -1,8 +1,8 @@
 //! Brings a database to the schema of this release, one migration per transaction.
 //!
-//! One process migrates at a time, the others wait for it. A database that was made by a newer
-//! release, or by a migration whose text has changed since, is refused. Killed in the middle, the
-//! transaction of the migration is gone and it runs again.
+//! One process migrates at a time, the others wait for it. A database that a newer release created,
+//! or on which a migration with a different text was applied, is refused. If the process is killed
+//! during a migration, its transaction is rolled back and it runs again.
 
 use meantime_kernel::store::Error;
 
@@ -27,7 +27,7 @@ const RECORDED: &str = "SELECT number, sha256 FROM schema_migration ORDER BY num
 const CLOCK: &str =
     "SELECT greatest((SELECT clock_at FROM node), (SELECT max(clock_at) FROM commit_row))";
 
-/// Every step, in order; the first has number 1.
+/// Every migration, in order; the first has number 1.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
     Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
@@ -42,15 +42,15 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Runs what is missing, while no other process does.
+/// Runs missing migrations, one process at a time.
 pub(super) async fn migrate(connection: &Connection, steps: &[Migration]) -> Result<(), Error> {
-    // Others may have much to do before it is our turn, and so may we.
+    // Other processes, and this one, may have much to do: no timeout.
     connection
         .script("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0")
         .await?;
     connection.one(LOCK, values![lock::MIGRATION]).await?;
     let done = run(connection, steps).await;
-    // If this fails, the connection is gone, and the lock with it.
+    // If this fails, the connection is broken, and the lock is released with it.
     let unlocked = connection.one(UNLOCK, values![lock::MIGRATION]).await;
     done?;
     Ok(unlocked.map(drop)?)
@@ -69,14 +69,15 @@ async fn run(connection: &Connection, steps: &[Migration]) -> Result<(), Error> 
     Ok(())
 }
 
-/// How many of the steps of this release a database has had. One of a newer release is refused.
+/// How many migrations of this release a database has had. A database of a newer release is
+/// refused.
 pub(super) async fn applied(connection: &Connection) -> Result<usize, Error> {
     let recorded = recorded(connection).await?;
     check_known(u32::try_from(recorded.len()).unwrap_or(u32::MAX), MIGRATIONS)?;
     Ok(recorded.len())
 }
 
-/// Hashes of the steps that a database has had.
+/// The recorded hashes of the migrations of a database.
 async fn recorded(connection: &Connection) -> Result<Vec<String>, Error> {
     let found = connection.one(EXISTS, Vec::new()).await?;
     let found = found.first(|row| Ok((row.flag(0)?, row.flag(1)?)))?;
@@ -106,7 +107,7 @@ async fn apply(connection: &Connection, number: usize, step: &Migration) -> Resu
     };
     let done = work.await;
     if done.is_err() {
-        // A connection that cannot even do this is closed, which rolls back too.
+        // If this fails, the connection is closed, which rolls back too.
         let _ = connection.script("ROLLBACK").await;
     }
     done

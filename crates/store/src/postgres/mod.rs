@@ -1,28 +1,28 @@
 //! The PostgreSQL store: one database, any number of nodes.
 //!
 //! ```text
-//!   take ──► BEGIN, lock the instances (SKIP LOCKED), read them, their inboxes, ready tasks
-//!     │         the transaction stays open on its connection and travels with the result
+//!   fetch ──► BEGIN, lock the instances (SKIP LOCKED), read them, their inboxes, ready tasks
+//!     │         the transaction stays open on its connection and is part of the result
 //!     ▼
-//!   commit ──► advisory locks, what the plan asks for ──► settle ──► arrays by table ──► COMMIT
-//!                            one round trip            in memory      one round trip     one
+//!   commit ──► advisory locks, lookups of the plan ──► resolve ──► arrays by table ──► COMMIT
+//!                            one round trip         in memory      one round trip     one
 //!   lists, timers, recovery ──► pool of connections for reads
-//!   tell ──► pg_notify, after the commit ──► one connection that listens
+//!   notify ──► pg_notify, after the commit ──► one connection that listens
 //! ```
 //!
-//! Nothing of a turn waits for a row of another: instances and tasks that are locked are passed
-//! over, each commit marks a row of its own, and advisory locks are taken together and in order. So
-//! nodes, and batches of one node, cannot block each other for good. What makes it safe are fences:
-//! `turn_no` and `claims`, read under the lock and again in the WHERE clause of the write (I2, I5).
+//! No turn waits for a row of another: locked instances and tasks are skipped, each commit marks a
+//! row of its own, and advisory locks are taken together and in order. So nodes, and batches of one
+//! node, cannot deadlock. Safety comes from fences: `turn_no` and `claims`, read under the lock and
+//! compared again in the WHERE clause of the write (I2, I5).
 //!
-//! Statements are written so that one plan is good for every size of a table: arrays come first and
-//! rows are found by their key (`LATERAL … OFFSET 0`, or a `ctid` that a subquery found). A test
-//! looks at every plan, because tables that work like queues are often empty when the server looks
-//! at them.
+//! Statements are written so that one plan suits every size of a table: arrays come first, and rows
+//! are found by their key (`LATERAL … OFFSET 0`, or a `ctid` that a subquery found). A test
+//! examines every plan, because tables that work like queues are often empty when the server
+//! analyses them.
 //!
-//! All work runs on one thread of the store's own, so it can be called from any executor. Each
-//! stored entity has a file with its SQL at the top. Nothing here decides: the conditional parts of
-//! a plan are settled by the kernel's pure code.
+//! All work runs on the store's own thread, so it can be called from any executor. Each stored
+//! entity has a file with its SQL at the top. Nothing here decides: the conditional writes of a
+//! plan are resolved by the kernel's pure code.
 
 mod answer;
 mod batch;

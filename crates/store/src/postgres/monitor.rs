@@ -11,9 +11,9 @@
 //! (I12). Once the database counts as lost, running and new calls fail at once instead of waiting
 //! for network timeouts.
 //!
-//! The connection holds an advisory lock that is named in the node's lease. The server releases it
-//! when the process ends, so other nodes notice the end of a process before its lease expires
-//! (`node_lease.rs`).
+//! The connection holds an advisory lock whose number is stored in the node's lease. The server
+//! releases it when the process ends, so other nodes notice the end of a process before its lease
+//! expires (`node_lease.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -53,7 +53,7 @@ const RECONNECT_INTERVAL: Duration = Duration::from_millis(200);
 struct Status {
     /// How often the database was lost. Connections made before the latest loss are not reused.
     losses: u64,
-    /// Why the database is unreachable; none while it is connected.
+    /// Why the database is unreachable; `None` while it is connected.
     lost: Option<String>,
     /// The session lock that the monitor's connection holds.
     session: Option<i64>,
@@ -63,7 +63,8 @@ struct Status {
 pub(super) struct ConnectionMonitor {
     status: watch::Sender<Status>,
     listener: Mutex<Option<ConnectivityListener>>,
-    /// Requests to probe the connection, with a channel for the result if somebody waits for it.
+    /// Requests to probe the connection, each with a channel for the result if a caller waits for
+    /// it.
     probes: mpsc::UnboundedSender<Option<oneshot::Sender<()>>>,
     counters: Arc<Counters>,
 }
@@ -105,7 +106,7 @@ impl ConnectionMonitor {
     /// Completes when the database is lost after `losses` was read.
     pub(super) async fn lost_since(&self, losses: u64) {
         let mut status = self.status.subscribe();
-        // It cannot be closed: `self` owns the sender.
+        // The channel cannot be closed: `self` owns the sender.
         let _ = status.wait_for(|it| it.losses != losses).await;
     }
 
@@ -126,7 +127,7 @@ impl ConnectionMonitor {
         if is_there { Ok(()) } else { Err(no_answer()) }
     }
 
-    /// Sets who is told about losses and recoveries.
+    /// Sets the receiver of losses and recoveries.
     pub(super) fn watch_connectivity(&self, listener: ConnectivityListener) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
         let why = self.status.borrow().lost.clone();
@@ -188,7 +189,7 @@ impl ConnectionMonitor {
                     Ok(session) => break session,
                     Err(error) => self.mark_lost(error.to_string()),
                 }
-                // Waiting pings see the loss.
+                // Pings that wait see the loss.
                 while requests.try_recv().is_ok() {}
                 pause().await;
             };
@@ -196,7 +197,7 @@ impl ConnectionMonitor {
         }
     }
 
-    /// Passes notifications on, probes when asked to, and follows the node's channels.
+    /// Forwards notifications, probes on request, and listens on the node's channels.
     async fn serve(
         &self,
         session: &mut MonitorSession,
@@ -283,9 +284,9 @@ impl MonitorSession {
     }
 }
 
-/// Makes sure that a database which is not shared has one process only.
+/// Ensures that a database which is not shared has only one process.
 async fn own(connection: &Connection, options: &Options, patience: Duration) -> Result<(), Error> {
-    // A process that has just ended may not have let go yet.
+    // The lock of a process that has just ended may not be released yet.
     connection.script(&format!("SET lock_timeout = {}", patience.as_millis())).await?;
     let sql = if options.shared { SHARE } else { OWN };
     let locked = connection.one(sql, values![lock::OWNER]).await;

@@ -1,5 +1,5 @@
-//! What belongs to no process: the epoch, the pause of a restored copy, and how far time and
-//! numbers have come.
+//! What belongs to no process: the epoch, the pause of a restored store, and the highest time and
+//! numbers.
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
@@ -21,7 +21,7 @@ const RESUME: &str = "UPDATE node SET paused = false WHERE id = 1";
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[GET, SET_EPOCH, RESUME];
 
-/// How far a process and all of them together have come.
+/// Reads the highest time and numbers, of one process and of all together.
 pub(super) fn get(lease_term: Option<i64>) -> Call<'static> {
     Call::new(GET, values![lease_term.unwrap_or_default()])
 }
@@ -40,7 +40,7 @@ pub(super) fn read(answer: &Answer) -> Result<Recovered, Error> {
     node.ok_or_else(|| Error::Corrupt("the row of `node` is gone".to_owned()))
 }
 
-/// Makes this database a copy that may not act: a new epoch, and paused. Returns the epoch.
+/// Marks this database as restored: a new epoch, and paused. Returns the epoch.
 pub(super) async fn pause(
     pool: &Arc<Pool>,
     kind: OperationKind,
@@ -58,7 +58,7 @@ pub(super) async fn pause(
     Ok(epoch)
 }
 
-/// Somebody confirmed that this copy may act.
+/// Resumes a restored store.
 pub(super) fn resume() -> Call<'static> {
     Call::plain(RESUME)
 }

@@ -25,7 +25,7 @@ use super::pool::{Pool, PooledConnection};
 use super::{clock, lock};
 use crate::row::Columns;
 
-/// A process that stops in the middle of its heartbeat must not keep others from theirs.
+/// A process that stops during its heartbeat must not block the heartbeats of others.
 const SHORT_IDLE_TIMEOUT: &str = "SET LOCAL idle_in_transaction_session_timeout = 2000";
 const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 const LIST: &str = "SELECT number, lease_term, until_at, session, \
@@ -38,11 +38,11 @@ const ACQUIRE: &str = "INSERT INTO node_lease (number, lease_term, until_at, ses
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[LOCK, LIST, FREE, ACQUIRE];
 
-/// How long the rows of a process that is gone are kept, in milliseconds: somebody may still want
-/// to know whether its last commit took effect.
+/// How long the commit rows of a dead process are kept, in milliseconds: its last commit may still
+/// be looked up.
 const CLOSED_MS: i64 = 600_000;
 
-/// How long a session must be gone before its process is, in milliseconds.
+/// How long a session must be missing before its process counts as dead, in milliseconds.
 const MISSING_SESSION_MS: i64 = 1_500;
 
 /// A longer gap between two heartbeats of this node means that it, or the database, stalled.
@@ -54,13 +54,13 @@ const STALL_RECOVERY_MS: i64 = 3_000;
 /// How much later than due a lease is checked again, in milliseconds.
 const RECHECK_MARGIN_MS: i64 = 100;
 
-/// A lease that is taken.
+/// A lease in use.
 struct LeaseRow {
     node_index: NodeIndex,
     lease_term: i64,
     until: Timestamp,
     session: Option<i64>,
-    /// Nobody holds the lock of its session.
+    /// The lock of its session is not held.
     is_gone: bool,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct MissingSessions(Mutex<Missing>);
 
 #[derive(Default)]
 struct Missing {
-    /// The session of this process. When it was established again, nothing seen before counts.
+    /// The session of this process. If it was established again, earlier observations do not count.
     session: Option<i64>,
     /// The first heartbeat after the latest stall.
     steady_since: Timestamp,
@@ -87,6 +87,8 @@ impl MissingSessions {
         now: Timestamp,
     ) -> (Timestamp, BTreeMap<i64, Timestamp>) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // After a reconnect or a stall, missing sessions and expired leases may only mean that the
+        // database was unavailable for all nodes: the waiting times start again.
         let gap = previous_heartbeat.map(|at| now.saturating_since(at));
         if seen.session != session {
             *seen = Missing { session, steady_since: now, gone: BTreeMap::new() };
@@ -113,19 +115,24 @@ struct Observation {
 }
 
 impl Observation {
-    /// Whether the process of a lease is gone.
+    /// Whether the process of a lease is dead.
     fn is_free(&self, lease: &LeaseRow) -> bool {
+        // Without a session lock, or with a simulated clock, only the expiry counts.
         let is_over = NodeIndex::is_free(lease.until, self.now);
         if self.lease_clock == LeaseClock::Caller || lease.session.is_none() {
             return is_over;
         }
         match self.missing_since.get(&lease.lease_term) {
             Some(since) => {
-                // A process that starts finds what was left by others long ago.
+                // At its start a process has no earlier observations. A lease that expired this
+                // long ago needs none.
                 let long_ago = lease.until.saturating_add_millis(NodeIndex::LEASE_MS) < self.now;
                 (long_ago && self.mine.is_none())
                     || self.now.saturating_since(*since) >= MISSING_SESSION_MS
             }
+            // The session is open: the host may have lost power, and the server has not noticed.
+            // The expiry counts, unless this node itself has just recovered from a stall, after
+            // which every lease looks expired.
             None => is_over && self.now.saturating_since(self.steady_since) >= STALL_RECOVERY_MS,
         }
     }
@@ -144,14 +151,14 @@ impl Observation {
     }
 }
 
-/// A heartbeat: keeps the lease or takes one, and frees those of processes that are gone.
+/// A heartbeat: renews or acquires the lease, and frees those of dead processes.
 pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membership, Error> {
     let (commit_rows, lease_clock) = (&core.committer.commit_rows, core.options.lease_clock);
     let session = core.monitor.session();
     let mut pooled = core.writers.acquire().await?;
     let begin = pooled.begin();
     let lock = Call::new(LOCK, values![lock::NODE_LEASES]);
-    // The time is the last thing that is read: waiting for the lock must not make it old.
+    // The time is read last: waiting for the lock must not make it old.
     let calls = [begin, Call::plain(SHORT_IDLE_TIMEOUT), lock, Call::plain(LIST), clock::read()];
     let answers = pooled.run(&calls).await?;
     let [.., list, time] = answers.as_slice() else {
@@ -185,6 +192,7 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
     let fold = batch::fold(now.saturating_add_millis(-CLOSED_MS));
     pooled.run(&[acquire, fold]).await?;
     pooled.commit().await?;
+    // Only after the commit: a commit must not use a lease term that was rolled back.
     commit_rows.set_lease_term(Some(lease_term));
     let mut nodes: BTreeSet<NodeIndex> = nodes.iter().map(|lease| lease.node_index).collect();
     nodes.insert(node_index);
@@ -200,7 +208,8 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
     })
 }
 
-/// Gives the lease up. What is under way is not decided by that.
+/// Gives up the lease. Commits that have marked their rows are waited for, because closing a row
+/// needs its lock; later ones find their rows closed and are rolled back.
 pub(super) async fn leave(pool: &Arc<Pool>, commit_rows: &CommitRows) -> Result<(), Error> {
     let Some(lease_term) = commit_rows.lease_term() else { return Ok(()) };
     let mut pooled = pool.acquire().await?;
@@ -214,8 +223,8 @@ pub(super) async fn leave(pool: &Arc<Pool>, commit_rows: &CommitRows) -> Result<
     Ok(())
 }
 
-/// Frees the leases of processes that are gone, unless a commit of theirs is under way: then the
-/// next heartbeat sees to it.
+/// Frees the leases of dead processes. One with a commit in flight is left to the next heartbeat:
+/// its rows are locked, and whether it takes effect is being decided.
 async fn free_expired(
     pooled: &PooledConnection,
     nodes: &[LeaseRow],
@@ -252,7 +261,7 @@ mod tests {
         LeaseRow { node_index: NodeIndex(1), lease_term: 1, until, session: Some(7), is_gone }
     }
 
-    /// A heartbeat at a second, after one at another, by a node that has seen something before.
+    /// A heartbeat at one second, after one at another second, by a node with earlier observations.
     fn observe(
         seen: &MissingSessions,
         lease: &LeaseRow,
@@ -304,7 +313,7 @@ mod tests {
         // The next heartbeat comes when the lease expires.
         assert_eq!(before.recheck_ms(&node_index), Some(1_000 + RECHECK_MARGIN_MS));
         assert!(observe(&seen, &node_index, 114, 116).is_free(&node_index));
-        // After a stall everybody's lease has expired.
+        // After a stall all leases have expired.
         let stalled = observe(&seen, &node_index, 116, 130);
         assert!(!stalled.is_free(&node_index));
         assert_eq!(stalled.recheck_ms(&node_index), Some(STALL_RECOVERY_MS + RECHECK_MARGIN_MS));

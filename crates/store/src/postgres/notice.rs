@@ -1,12 +1,12 @@
-//! What nodes tell each other: packed, by notifications of the database, outside of every turn.
+//! Notices between nodes: packed, sent by notifications of the database, outside of turns.
 //!
 //! ```text
 //!   notify ─► pg_notify('meantime_…_all' or '…_<node>', packed) ──► the connection that listens
 //!                                                                    └──► listener of the kernel
 //! ```
 //!
-//! A notification that gets lost makes something late, never wrong. The connection that listens is
-//! the one that always stands (`monitor.rs`).
+//! A lost notification delays something, and never makes it wrong. The monitor's connection listens
+//! (`monitor.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,24 +23,24 @@ const NOTIFY: &str = "SELECT pg_notify(channel, payload) \
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[NOTIFY];
 
-/// The database takes less than 8,000 bytes in one notification; they are written as hex digits.
+/// The database accepts less than 8,000 bytes in a notification; payloads are hex digits.
 const PAYLOAD_BYTES: usize = 3_900;
 
-/// On which channels the standing connection listens.
+/// The channels on which the monitor's connection listens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Channels {
-    /// Somebody wants to hear something.
+    /// Whether there is a listener.
     is_open: bool,
     node_index: Option<NodeIndex>,
 }
 
-/// Who hears, and on which channels.
+/// The listener, and the channels of the node.
 pub(super) struct Notifier {
-    /// What the names of channels begin with: databases of several schemas do not mix.
+    /// The prefix of channel names, which keeps schemas of one database apart.
     prefix: String,
     listener: Mutex<Option<Listener>>,
     channels: watch::Sender<Channels>,
-    /// Tells whom this process is, so that it does not hear itself.
+    /// Identifies this process as the sender, so that it ignores its own notices.
     lease_term: watch::Sender<i64>,
 }
 
@@ -51,20 +51,20 @@ impl Notifier {
         Self { prefix, listener: Mutex::default(), channels, lease_term }
     }
 
-    /// Who is called from now on.
+    /// Sets the listener.
     pub(super) fn set_listener(&self, listener: Listener) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
         self.channels.send_if_modified(|it| !std::mem::replace(&mut it.is_open, true));
     }
 
-    /// The node sits here now.
+    /// Sets the index and the lease term of the node.
     pub(super) fn acquire(&self, node_index: Option<NodeIndex>, lease_term: Option<i64>) {
         self.lease_term.send_replace(lease_term.unwrap_or_default());
         self.channels
             .send_if_modified(|it| std::mem::replace(&mut it.node_index, node_index) != node_index);
     }
 
-    /// Tells other nodes something.
+    /// Sends notices to other nodes.
     pub(super) async fn notify(
         &self,
         pool: &Arc<Pool>,
@@ -90,12 +90,12 @@ impl Notifier {
         Ok(pooled.run(&[call]).await.map(drop)?)
     }
 
-    /// The channels of the node, and a way to wait for a change of its index.
+    /// The channels of the node, as a channel to wait on.
     pub(super) fn channels(&self) -> watch::Receiver<Channels> {
         self.channels.subscribe()
     }
 
-    /// What the standing connection says to hear what it should; nothing without a listener.
+    /// The LISTEN statements for the monitor's connection; `None` without a listener.
     pub(super) fn listen_to(&self, channels: Channels) -> Option<String> {
         let prefix = &self.prefix;
         let own =
@@ -116,7 +116,7 @@ impl Notifier {
     }
 }
 
-/// Notices in as few payloads as their size allows.
+/// Packs notices into as few payloads as their size allows.
 fn payloads<'a>(from: i64, notices: impl Iterator<Item = &'a Notice>) -> Vec<String> {
     let mut payloads = Vec::new();
     let mut gathered: Vec<Notice> = Vec::new();
@@ -139,7 +139,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Who sent a payload, and what it says. What cannot be read is none of our business.
+/// The sender and the notices of a payload; `None` if it cannot be decoded.
 fn unpacked(payload: &str) -> Option<(i64, Vec<Notice>)> {
     let digits = |at: usize| u8::from_str_radix(payload.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..payload.len()).step_by(2).map(digits).collect();

@@ -1,4 +1,4 @@
-//! The ledger of schedules: what became of every occurrence.
+//! The ledger of schedules: the outcome of every occurrence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ const LIST: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, TAKEN, LIST];
 
-/// What a plan writes into ledgers, the last word on each line.
+/// The changes of a plan to ledgers; the last change of each row counts.
 #[derive(Default)]
 pub(super) struct Changes<'a>(BTreeMap<(InstanceId, Timestamp, bool), &'a OccurrenceRow>);
 

@@ -1,4 +1,4 @@
-//! What was done to the store as a whole.
+//! Operations on the store as a whole.
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
@@ -9,7 +9,7 @@ use super::text::text;
 use crate::row::int;
 use crate::row::operation::{columns, read};
 
-// Few and rare: two at once would fail, and be tried again.
+// Rare: if two happen at once, one fails and is repeated.
 const ADD: &str = "INSERT INTO operation (number, happened_at, kind, actor, reason) \
      SELECT coalesce(max(number), 0) + 1, $1, $2, $3, $4 FROM operation";
 const LIST: &str =

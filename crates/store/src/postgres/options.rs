@@ -1,26 +1,26 @@
-//! How a PostgreSQL store is opened.
+//! Options of a PostgreSQL store.
 
 use std::time::Duration;
 
-/// Whose time counts for leases.
+/// The clock of leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LeaseClock {
-    /// The database's: nodes on several machines agree on it (I7).
+    /// The clock of the database: nodes on several machines agree on it (I7).
     #[default]
     Database,
-    /// That of the caller, for simulations, which move their own clock.
+    /// The clock of the caller, for simulations.
     Caller,
 }
 
 /// Options of a PostgreSQL store. The defaults are what a server should use.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where the database is: `postgres://user@host/name`, or `host=… user=… dbname=…`.
+    /// The address of the database: `postgres://user@host/name`, or `host=… user=… dbname=…`.
     pub url: String,
     /// Whether several processes may use the database at the same time. If not, the first one
-    /// keeps the others out.
+    /// excludes the others.
     pub shared: bool,
-    /// Whose time counts for leases.
+    /// The clock of leases.
     pub lease_clock: LeaseClock,
     /// How many turn transactions can be open at a time.
     pub writers: usize,
@@ -32,8 +32,8 @@ pub struct Options {
     pub tcp_user_timeout: Duration,
     /// How long one statement may take.
     pub statement_timeout: Duration,
-    /// How long a turn may keep its rows locked without sending anything. The database then lets
-    /// them go; the commit still succeeds if nobody else has turned them.
+    /// How long a turn may keep its rows locked without sending anything. The database then
+    /// releases them; the commit still succeeds if no other transaction has changed them.
     pub idle_timeout: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The address may hold a password.
+        // Without the address, which may contain a password.
         f.debug_struct("Options").field("shared", &self.shared).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that are lent to one transaction or read at a time.
+//! Connections, each used by one transaction or read at a time.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ON
 const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 
-/// How long what was dropped is waited for.
+/// How long to wait for the rollback of dropped transactions.
 const LETTING_GO: Duration = Duration::from_secs(1);
 
-/// How long a free connection is waited for.
+/// How long to wait for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A bounded number of connections, made when they are first needed.
+/// A bounded number of connections, opened when they are first needed.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     monitor: Arc<ConnectionMonitor>,
@@ -33,7 +33,7 @@ pub(super) struct Pool {
     runtime: Handle,
 }
 
-/// How many transactions were dropped, and how many of them are rolled back.
+/// How many transactions were dropped, and how many of them have been rolled back.
 #[derive(Debug, Clone, Copy, Default)]
 struct Letting {
     begun: u64,
@@ -52,12 +52,12 @@ impl Pool {
         Arc::new(Self { connector, monitor, permits, idle, letting_go, runtime })
     }
 
-    /// Lends a connection, waiting until one is free. What this process has dropped is rolled back
-    /// by then, so that it never finds its own locks in its way.
+    /// Acquires a connection, waiting until one is free. Dropped transactions of this process are
+    /// rolled back first, so that it never meets its own locks.
     pub(super) async fn acquire(self: &Arc<Self>) -> Result<PooledConnection, Error> {
         self.monitor.ensure_connected()?;
         let losses = self.monitor.losses();
-        // Nobody waits for a place, or for a connection, longer than there is a database.
+        // Waiting for a permit or a connection ends when the database is lost.
         tokio::select! {
             biased;
             pooled = self.find() => pooled,
@@ -83,7 +83,7 @@ impl Pool {
         Ok(PooledConnection { connection, pool, is_open: false, _permit: permit })
     }
 
-    /// Waits until what this process has dropped so far is rolled back.
+    /// Waits until the transactions that this process has dropped so far are rolled back.
     pub(super) async fn let_go(&self) {
         let Letting { begun, done } = *self.letting_go.borrow();
         if done >= begun {
@@ -95,7 +95,7 @@ impl Pool {
         drop(tokio::time::timeout(LETTING_GO, wait).await);
     }
 
-    /// Drops what is idle: after a restart of the server all of it is of no use.
+    /// Drops idle connections: after a restart of the server all of them are broken.
     pub(super) fn forget(&self) {
         self.idle().clear();
     }
@@ -111,12 +111,13 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // A list of connections cannot be left half changed.
+        // The list of connections is never left half changed.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection that returns to its pool by itself. An open transaction is rolled back on the way.
+/// A connection that returns to its pool when it is dropped. An open transaction is rolled back
+/// first.
 pub(super) struct PooledConnection {
     connection: Option<Connection>,
     pool: Arc<Pool>,
@@ -163,7 +164,7 @@ impl Drop for PooledConnection {
         let pool = Arc::clone(&self.pool);
         pool.letting_go.send_modify(|it| it.begun += 1);
         self.pool.runtime.spawn(async move {
-            // A connection that cannot even do this is closed, which rolls back too.
+            // If this fails, the connection is closed, which rolls back too.
             if connection.run(&[Call::plain(ROLLBACK)]).await.is_ok() {
                 pool.idle().push(connection);
             }

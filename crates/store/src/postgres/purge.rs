@@ -1,8 +1,7 @@
-//! Removes what is over and old enough: the statements, and what expires by itself.
+//! Deletes expired data: the statements, and rows with their own expiry.
 //!
-//! Which instances go is found by `sweep`. Here they are removed in one transaction, a bounded
-//! number of rows at a time. Tables whose rows carry their own expiry are in [`EXPIRING`]; a
-//! further one is a further line there.
+//! `sweep` finds the instances. Here they are deleted in one transaction, a bounded number of rows
+//! at a time. Tables whose rows have their own expiry are listed in [`EXPIRING`].
 
 use meantime_core::{Keep, Retention, Timestamp};
 use meantime_kernel::store::{Error, Purged};
@@ -13,7 +12,7 @@ use crate::row::Columns;
 const LAST_HISTORY: &str = "SELECT id_order, last_history FROM instance \
      WHERE id_order = ANY ($1::bigint[]) AND ended_at IS NOT NULL ORDER BY id_order FOR UPDATE \
      SKIP LOCKED";
-// Newest first, so that the row always names what is left.
+// Newest first, so that the instance row always names the rest of the list.
 const DELETE_HISTORY: &str = "WITH RECURSIVE h (seq, previous, position) AS (SELECT n.seq, \
      n.previous, 1::bigint FROM history AS n WHERE n.seq = $1 UNION ALL SELECT n.seq, n.previous, \
      h.position + 1 FROM h CROSS JOIN LATERAL (SELECT seq, previous FROM history \
@@ -21,28 +20,30 @@ const DELETE_HISTORY: &str = "WITH RECURSIVE h (seq, previous, position) AS (SEL
      WHERE seq = ANY (ARRAY(SELECT seq FROM h))) \
      SELECT count(*), coalesce((array_agg(previous ORDER BY position DESC))[1], 0) FROM h";
 const CUT_HISTORY: &str = "UPDATE instance SET last_history = $2 WHERE id_order = $1";
-// Written so that no index of tasks that are done fits: the key is what finds them.
+// Written so that no index of finished tasks fits: the key finds them.
 const DELETE_TASKS: &str = "DELETE FROM task WHERE id_order = $1 AND coalesce(state, '') = 'done'";
 const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE id_order = $1";
 const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE ctid = ANY (ARRAY( \
      SELECT ctid FROM occurrence WHERE id_order = $1 LIMIT $2))";
 const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = $1";
 
-/// Rows that carry their own expiry.
+/// A table whose rows have their own expiry.
 struct Expiring {
-    /// How many go: removes at most $2 rows whose time ended at or before $1.
+    /// Deletes at most $2 rows whose time is at or before $1.
     delete: &'static str,
     /// The earliest time in the table.
     first: &'static str,
     /// How long they are kept after that time.
     keep: fn(&Retention) -> Keep,
-    /// Where they are counted.
+    /// The counter of deleted rows.
     count: fn(&mut Purged) -> &mut usize,
 }
 
-/// Their time is their expiry: nothing is added.
+/// Their time is the expiry itself.
 const NOW: fn(&Retention) -> Keep = |_| Keep::millis(0);
 
+// A row that a plan has locked is skipped, so that retention never waits for plans; a later pass
+// finds it again.
 const EXPIRING: [Expiring; 5] = [
     Expiring {
         delete: "DELETE FROM task WHERE ctid = ANY (ARRAY(SELECT ctid FROM task \
@@ -98,8 +99,8 @@ pub(super) fn statements() -> Vec<&'static str> {
     own.into_iter().chain(expiring).collect()
 }
 
-/// Removes instances in their order until the limit is reached, then what has expired. Says how
-/// many of the instances are gone.
+/// Deletes instances in order until the limit is reached, then expired rows. Returns how many of
+/// the instances were deleted completely.
 pub(super) async fn purge(
     connection: &Connection,
     doomed: &[i64],
@@ -127,8 +128,8 @@ pub(super) async fn purge(
     Ok((gone, purged))
 }
 
-/// Removes an instance with all that belongs to it; says whether it is gone. A long history goes in
-/// parts.
+/// Deletes an instance with everything that belongs to it; returns whether it was deleted
+/// completely. A long history is deleted in parts.
 async fn remove(
     connection: &Connection,
     id_order: i64,
@@ -148,7 +149,7 @@ async fn remove(
             return Ok(false);
         }
     }
-    // A schedule may have had more occurrences than one transaction should remove.
+    // A schedule may have more ledger rows than one transaction should delete.
     let room = limit.saturating_sub(purged.rows()).max(1);
     let occurrences =
         count(&connection.one(DELETE_OCCURRENCES, values![id_order, big(room)]).await?);
@@ -191,12 +192,12 @@ fn big(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The statement that keeps others from doing the same, until the end of the transaction.
+/// The statement that excludes other nodes until the end of the transaction.
 pub(super) fn alone() -> Call<'static> {
     Call::new(super::lock::TRY_ALONE, values![super::lock::MAINTENANCE])
 }
 
-/// Whether nobody else is doing it.
+/// Whether no other node runs retention.
 pub(super) fn is_alone(answer: &Answer) -> Result<bool, Error> {
     Ok(answer.first(|row| row.flag(0))?.unwrap_or_default())
 }

@@ -11,19 +11,19 @@ pub struct Stats {
     pub units: u64,
     /// Statements that were run, for whatever purpose.
     pub statements: u64,
-    /// Groups of statements that were sent together: round trips.
+    /// Groups of statements that were sent together, that is, round trips.
     pub round_trips: u64,
-    /// Commits that were tried again.
+    /// Commits that were repeated.
     pub replays: u64,
     /// Commits whose answer was lost.
     pub in_doubt: u64,
     /// Connections that were made.
     pub connections: u64,
-    /// How often the database went out of reach.
+    /// How often the database became unreachable.
     pub losses: u64,
 }
 
-/// The same, shared between tasks.
+/// The same counters, shared between tasks.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,

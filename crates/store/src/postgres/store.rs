@@ -1,4 +1,4 @@
-//! The store trait on PostgreSQL.
+//! The `Store` trait on PostgreSQL.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use super::{
 
 /// A store in a PostgreSQL database, as one process sees it.
 ///
-/// It brings its own thread and reactor, so it can be used from any executor. Dropping it closes
-/// its connections; what was not committed is rolled back.
+/// It has its own thread and reactor, so it can be used from any executor. Dropping it closes its
+/// connections; uncommitted work is rolled back.
 pub struct PostgresStore {
     core: Arc<Core>,
     runtime: Option<Runtime>,
@@ -43,7 +43,7 @@ impl PostgresStore {
             .map_err(|error| Error::Unavailable(error.to_string()))?;
         let handle = runtime.handle().clone();
         let opening = runtime.spawn(Core::open(options, handle));
-        // Dropped in the middle, by an error too, the runtime must not wait for its threads.
+        // If opening fails or is dropped, the runtime must not wait for its threads.
         let mut opened = Self::opening(runtime);
         let core = opening.await.map_err(|_| closed())??;
         let runtime = opened.0.take();
@@ -54,9 +54,9 @@ impl PostgresStore {
         Background(Some(runtime))
     }
 
-    /// Looks for damage in a database that nodes may be using. Nothing is written; every problem is
-    /// a line of text, and none means that there is no store in it. Calls `visit` with every live
-    /// instance that can be read and its definition. Needs a tokio runtime.
+    /// Checks for damage in a database that nodes may be using. Nothing is written; every problem
+    /// is a line of text, and `None` means that the database contains no store. Calls `visit` with
+    /// every live instance that can be read and its definition. Needs a tokio runtime.
     pub async fn examine(
         options: &Options,
         visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
@@ -69,7 +69,7 @@ impl PostgresStore {
         self.core.counters.read()
     }
 
-    /// Begins work on the store's own thread; it goes on even if nobody waits for it.
+    /// Runs work on the store's own thread; it continues even if the caller drops the future.
     fn call<T: Send + 'static, F>(&self, work: impl FnOnce(Arc<Core>) -> F) -> BoxFuture<'_, T>
     where
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -86,7 +86,7 @@ fn closed() -> Error {
     Error::Unavailable("the store is closed".to_owned())
 }
 
-/// A runtime that may be dropped anywhere.
+/// A runtime that can be dropped in any context.
 struct Background(Option<Runtime>);
 
 impl Drop for Background {
@@ -116,7 +116,8 @@ impl Store for PostgresStore {
 
     fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let hold = Hold::of(taken);
-        // Noted at once: the number of a plan was given out a moment ago, and others follow.
+        // Before any await: the number of the plan has just been assigned, and plans with larger
+        // numbers may follow and be committed first.
         let under_way = self.core.committer.feed.begin(&plan);
         self.call(|core| async move { core.committer.commit(hold, &plan, under_way).await })
     }

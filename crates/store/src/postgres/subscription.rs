@@ -1,4 +1,4 @@
-//! Those who wait for messages and broadcasts.
+//! Subscriptions to messages and broadcasts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +22,7 @@ const DELETE: &str = "DELETE FROM subscription WHERE ctid = ANY (ARRAY( \
      SELECT (SELECT ctid FROM subscription AS s WHERE s.kind = k.kind AND s.key = k.key \
      AND s.name = k.name AND s.seq = k.seq) \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS k (kind, key, name, seq)))";
-// The definitions of a channel are found one after the other, each by one look into the index.
+// The definitions of a channel are found one after the other, each with one index seek.
 const WAITING: &str = "SELECT c.position, s.seq, s.id_order, s.turn_no, s.ordinal, s.id_random, \
      s.definition \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
@@ -39,7 +39,7 @@ const WAITING: &str = "SELECT c.position, s.seq, s.id_order, s.turn_no, s.ordina
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, WAITING];
 
-/// What a plan does to those who wait.
+/// The changes of a plan to subscriptions.
 #[derive(Default)]
 pub(super) struct Changes<'a>(Keyed<(&'a ChannelKey, u64), &'a SubscriptionRow>);
 
@@ -81,7 +81,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Those who wait longest on each channel, of each definition.
+/// The longest waiting subscriptions of each channel and definition.
 pub(super) fn waiting<'a>(channels: &[(&'a ChannelKey, usize)]) -> Call<'a> {
     Call::new(WAITING, channel_params(channels))
 }

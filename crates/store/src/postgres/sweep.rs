@@ -1,4 +1,4 @@
-//! Finds the instances that may go: ranges of rows, and the trees of those that have expired.
+//! Finds expired instances: ranges of rows, and the trees of those that have expired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ const EVENTS: &str = "SELECT DISTINCT id_order FROM inbox WHERE id_order = ANY (
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASKS, EVENTS];
 
-/// Fills the list of what may go, up to the limit and a bounded number of looks.
+/// Fills the list of instances to delete, up to the limit and a bounded number of ranges.
 pub(super) async fn find_expired(
     connection: &Connection,
     sweep: &mut Sweep,
@@ -39,7 +39,7 @@ pub(super) async fn find_expired(
     Ok(())
 }
 
-/// When there is something expired again.
+/// When the next instance expires.
 pub(super) async fn next(
     connection: &Connection,
     sweep: &Sweep,
@@ -79,13 +79,13 @@ async fn look(
     Ok(())
 }
 
-/// All members of each tree, descendants first, by root; none when one of them is not over.
+/// All members of each tree, descendants first, by root; no entry if one of them cannot be deleted.
 async fn trees(
     connection: &Connection,
     roots: Vec<i64>,
 ) -> Result<BTreeMap<i64, Vec<i64>>, Failure> {
     let mut trees: BTreeMap<i64, Vec<i64>> = roots.iter().map(|root| (*root, vec![])).collect();
-    // Members of the next level, with the root they belong to.
+    // Members of the next level, with their root.
     let mut level: BTreeMap<i64, i64> = roots.iter().map(|root| (*root, *root)).collect();
     while !level.is_empty() {
         let orders: Vec<i64> = level.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! Tasks that are not over, or are over and detached.
+//! Tasks that have not ended, or that have ended and were detached.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ macro_rules! row_arrays {
     };
 }
 
-/// The key of several tasks.
+/// The keys of several tasks.
 macro_rules! key_arrays {
     () => {
         "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) \
@@ -30,7 +30,7 @@ macro_rules! key_arrays {
     };
 }
 
-/// The row of `task` with such a key, for each.
+/// The row of `task` with each key.
 macro_rules! with_key {
     ($columns:literal, $lock:literal) => {
         concat!(
@@ -75,7 +75,7 @@ const DETACH: &str = concat!(
     with_key!("ctid", ""),
     "))"
 );
-// In the order of the keys, and without waiting: who has a row has it for a moment only.
+// Sorted by key, and without waiting for locks: another transaction holds a row only briefly.
 const LOCK: &str = concat!(
     "SELECT id_order, turn_no, ordinal, id_random, claims FROM ",
     key_arrays!(),
@@ -112,7 +112,7 @@ const WAITING: &str = concat!(
 pub(super) const STATEMENTS: &[&str] =
     &[INSERT, REPLACE, DELETE, DETACH, LOCK, GET, WHICH, LIST, LIST_USER, WAITING];
 
-/// The last word of a plan on a task.
+/// The last change of a plan to a task.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Insert { row: &'a TaskRow, detached: bool },
@@ -121,7 +121,7 @@ enum Change<'a> {
     Detach,
 }
 
-/// What a plan does to tasks. Fences were judged before.
+/// The changes of a plan to tasks. Their fences have been checked before.
 #[derive(Default)]
 pub(super) struct Changes<'a>(BTreeMap<TaskId, Change<'a>>);
 
@@ -132,7 +132,7 @@ impl<'a> Changes<'a> {
     }
 
     pub(super) fn replace(&mut self, row: &'a TaskRow, claims: u32) {
-        // A task that was left to itself stays so.
+        // A detached task stays detached: the writer may have read the row before.
         let detached = row.spec.detached;
         let change = match self.0.get(&row.id) {
             Some(Change::Insert { detached: was, .. }) => {
@@ -151,7 +151,7 @@ impl<'a> Changes<'a> {
         self.0.insert(id, Change::Delete);
     }
 
-    /// Leaves a task to itself.
+    /// Detaches a task.
     pub(super) fn detach(&mut self, id: TaskId) {
         let change = self.0.entry(id).or_insert(Change::Detach);
         if let Change::Insert { detached, .. } | Change::Replace { detached, .. } = change {
@@ -232,7 +232,7 @@ pub(super) fn read_claims(answer: &Answer) -> Result<Vec<(TaskId, u32)>, Error> 
     answer.read(|row| Ok((TaskId(row.effect(0, "task")?), row.count(4, "task")?)))
 }
 
-/// Whether tasks are there, locked or not.
+/// Which tasks exist, locked or not.
 pub(super) fn which(ids: &[TaskId]) -> Call<'static> {
     Call::new(WHICH, keys(ids))
 }
@@ -241,12 +241,12 @@ pub(super) fn read_ids(answer: &Answer) -> Result<Vec<TaskId>, Error> {
     answer.read(|row| row.effect(0, "task").map(TaskId))
 }
 
-/// Reads tasks without locking them: what is decided about them is fenced by their claims.
+/// Reads tasks without locking them: every decision about them is fenced by their claims.
 pub(super) fn get(ids: &[TaskId]) -> Call<'static> {
     Call::new(GET, keys(ids))
 }
 
-/// Reads tasks. Those that cannot be decoded are told apart.
+/// Reads tasks. Those that cannot be decoded are returned separately.
 pub(super) fn read_lenient(
     answer: &Answer,
     damaged: &mut Vec<(TaskId, String)>,
@@ -295,7 +295,7 @@ pub(super) async fn list(
         connection.one(LIST, values).await?
     };
     let rows = read_rows(&found)?.into_iter();
-    // An order belongs to one instance; only a guessed id has another random part.
+    // An `id_order` belongs to one instance; only a guessed id has another random part.
     Ok(rows.filter(|row| filter.instance.is_none_or(|id| row.id.0.instance == id)).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Tests of what only this crate can see: the schema, its migrations, and how statements run.
+//! Tests of the parts that only this crate can see: schema, migrations, query plans.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use super::{
 use crate::migration::Migration;
 use crate::row::Columns;
 
-/// Statements that may walk over a table: none of them runs for a turn.
+/// Statements that may scan a table: none of them runs for a turn.
 const SCANS: &[(&str, &str)] = &[
     ("SELECT DISTINCT id_order, id_random FROM inbox WHERE held_by", "recovery"),
     ("state = 'leased' OR", "recovery: only open tasks are in the table"),
@@ -31,7 +31,7 @@ const SCANS: &[(&str, &str)] = &[
     ("ORDER BY d.id DESC", "the list of all definitions"),
 ];
 
-/// A database, a connection to it, and what it runs on.
+/// A database, a connection to it, and its cluster.
 struct Bench {
     connection: Connection,
     runtime: Runtime,
@@ -45,7 +45,7 @@ impl Bench {
         let connector = Connector::new(&database.options(), Arc::default(), monitor()).unwrap();
         let connection = runtime.block_on(connector.connect()).unwrap();
         let bench = Self { connection, runtime, database };
-        // Databases are used again by other tests: a schema of its own leaves them as they were.
+        // Databases are reused by other tests, so this one works in a schema of its own.
         bench.script("DROP SCHEMA IF EXISTS scratch CASCADE; CREATE SCHEMA scratch");
         bench.script("SET search_path = scratch");
         bench
@@ -70,7 +70,7 @@ impl Bench {
         answer.read(|row| row.text(0)).unwrap()
     }
 
-    /// How a statement is run, line by line.
+    /// The plan of a statement, line by line.
     fn plan(&self, sql: &str) -> Vec<String> {
         let sql = sql.to_owned();
         let explain: &'static str = Box::leak(format!("EXPLAIN EXECUTE it{}", nulls(&sql)).into());
@@ -81,12 +81,12 @@ impl Bench {
     }
 }
 
-/// A monitor that nobody runs.
+/// A monitor that is not running.
 fn monitor() -> Arc<monitor::ConnectionMonitor> {
     monitor::ConnectionMonitor::new(Arc::default()).0
 }
 
-/// As many NULLs as a statement has values.
+/// As many NULLs as a statement has parameters.
 fn nulls(sql: &str) -> String {
     let count = (1..30).rev().find(|number| sql.contains(&format!("${number}"))).unwrap_or(0);
     if count == 0 { String::new() } else { format!("({})", vec!["NULL"; count].join(", ")) }
@@ -131,7 +131,8 @@ fn statements() -> Vec<&'static str> {
 #[test]
 fn no_statement_of_a_turn_scans_a_table() {
     let bench = Bench::migrated();
-    // A plan is kept for long: it must be good for what the tables hold later.
+    // Prepared plans are kept for a long time: they must also suit the tables when these have
+    // grown.
     let never = check_plans(&bench);
     bench.script("VACUUM ANALYZE");
     let known_as_empty = check_plans(&bench);
@@ -140,7 +141,7 @@ fn no_statement_of_a_turn_scans_a_table() {
     assert_eq!(unused, Vec::<&str>::new());
 }
 
-/// Looks at the plan of every statement; says which of [`SCANS`] were met.
+/// Checks the plan of every statement; returns which of [`SCANS`] occurred.
 fn check_plans(bench: &Bench) -> BTreeSet<usize> {
     let leading = "SELECT i.indexrelid::regclass || ' ' || a.attname FROM pg_index AS i \
          JOIN pg_attribute AS a ON a.attrelid = i.indexrelid AND a.attnum = 1 \
@@ -163,8 +164,8 @@ fn check_plans(bench: &Bench) -> BTreeSet<usize> {
     met
 }
 
-/// Whether a plan reads a whole table. An index that is read without a condition on its first
-/// column is read from end to end too, unless only its first rows are wanted.
+/// Whether a plan reads a whole table. An index scan without a condition on its first column also
+/// reads the whole index, unless only its first rows are wanted.
 fn walks(plan: &[String], leading: &[(&str, &str)]) -> bool {
     let is_limited = plan.iter().any(|line| line.contains("Limit"));
     plan.iter().enumerate().any(|(number, line)| {

@@ -1,7 +1,7 @@
-//! Text that PostgreSQL cannot store as it is: it has no place for the character U+0000.
+//! Text that PostgreSQL cannot store as it is: it does not support the character U+0000.
 //!
-//! That character is written as a noncharacter and a digit. Text without either is stored as it is,
-//! so what people query is what was given.
+//! That character is written as a noncharacter and a digit. Text without either is stored
+//! unchanged, so that users can query it.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(super) fn text(plain: &str) -> Cow<'_, str> {
     Cow::Owned(plain.replace(MARK, ITSELF).replace('\0', ZERO))
 }
 
-/// The stored form of something that may be missing.
+/// The stored form of an optional text.
 pub(super) fn text_if(plain: Option<&str>) -> Option<Cow<'_, str>> {
     plain.map(text)
 }

@@ -69,16 +69,16 @@ const COUNT: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING, COUNT];
 
-/// How many rows are read at a time when some of them may not be wanted.
+/// How many rows are read at a time if some of them may not match.
 const STRIDE: usize = 1_000;
 
-/// What a plan does to timers. Those that it arms are written in due order: neighbours in time are
-/// neighbours on a page.
+/// The changes of a plan to timers. New timers are written in due order, so that timers that are
+/// due together are on the same pages.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     armed: BTreeMap<TimerKey, &'a TimerRow>,
     removed: BTreeSet<TimerKey>,
-    /// From where to where.
+    /// Old and new keys.
     moved: BTreeMap<TimerKey, TimerKey>,
 }
 
@@ -164,7 +164,7 @@ pub(super) async fn due(
     connection: &Connection,
     query: DueQuery,
 ) -> Result<Vec<TimerRow>, Failure> {
-    // After a frozen key comes nothing that can fire.
+    // No timer after a frozen key can fire.
     if query.after.is_some_and(|key| key.frozen) {
         return Ok(Vec::new());
     }
@@ -217,7 +217,7 @@ async fn of_instance(
     Ok(rows.into_iter().filter(|row| matches(filter, row)).take(page.limit).collect())
 }
 
-/// Reads on until enough rows match.
+/// Continues reading until enough rows match.
 async fn matching(
     connection: &Connection,
     frozen: bool,
@@ -243,8 +243,8 @@ async fn matching(
     Ok(found)
 }
 
-/// Where a range begins: after a key, but not before an instant. Orders and turn numbers are not
-/// negative, so -1 comes before every key of its instant.
+/// The beginning of a range: after a key, but not before an instant. Orders and turn numbers are
+/// not negative, so -1 comes before every key of its instant.
 fn start(after: Option<TimerKey>, from: Timestamp) -> (i64, i64, i64, i64) {
     match after.filter(|after| after.due_at >= from) {
         None => (from.as_millis(), -1, -1, -1),

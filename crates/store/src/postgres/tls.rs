@@ -46,7 +46,7 @@ enum Mode {
     VerifyFull,
 }
 
-/// What an address says about TLS.
+/// The TLS parameters of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TlsParameters {
     mode: Mode,
@@ -56,7 +56,7 @@ pub(super) struct TlsParameters {
 }
 
 impl TlsParameters {
-    /// Takes the parameters about TLS out of an address; the driver does not know all of them.
+    /// Removes the TLS parameters from an address; the driver does not know all of them.
     pub(super) fn split(address: &str) -> Result<(String, Self), Error> {
         let mut parameters = Self::default();
         let is_url = ["postgres://", "postgresql://"].iter().any(|it| address.starts_with(it));
@@ -105,7 +105,7 @@ impl TlsParameters {
         Ok(rest)
     }
 
-    /// Takes one parameter; returns whether it is about TLS.
+    /// Reads one parameter; returns whether it concerns TLS.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, Error> {
         let path = Some(PathBuf::from(value)).filter(|_| !value.is_empty());
         match name {
@@ -130,7 +130,7 @@ impl TlsParameters {
         Ok(true)
     }
 
-    /// Tells the driver whether to ask for TLS.
+    /// Tells the driver whether to request TLS.
     pub(super) fn set_mode(&self, config: &mut Config) {
         let is_local = |host: &Host| matches!(host, Host::Unix(_));
         let is_local = config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_local);
@@ -142,7 +142,7 @@ impl TlsParameters {
         });
     }
 
-    /// Whether a connection without TLS may be tried when one with TLS failed.
+    /// Whether a connection without TLS may be tried after one with TLS failed.
     pub(super) fn may_fall_back(&self) -> bool {
         self.mode == Mode::Prefer
     }
@@ -193,7 +193,7 @@ impl TlsParameters {
     }
 }
 
-/// The value of a pair, and how long its text is.
+/// The value of a pair, and the length of its text.
 fn value(text: &str) -> Result<(String, usize), Error> {
     let is_quoted = text.starts_with('\'');
     let mut value = String::new();
@@ -236,7 +236,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
         .map_err(unreadable)
 }
 
-/// Reads a key. Like libpq this refuses one that others can read.
+/// Reads a key. Like libpq, it refuses a key that others can read.
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let unreadable =
         |error: &dyn std::fmt::Display| invalid(&format!("{}: {error}", path.display()));
@@ -256,15 +256,15 @@ fn tls_error(error: &rustls::Error) -> Error {
     invalid(&error.to_string())
 }
 
-/// Verifies the server's certificate as far as `sslmode` asks for it. Signatures of the handshake
-/// are always verified.
+/// Verifies the server's certificate as far as `sslmode` requires. Signatures of the handshake are
+/// always verified.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// Verifies chain and name; none accepts every certificate.
+    /// Verifies chain and name; `None` accepts every certificate.
     chain: Option<Arc<WebPkiServerVerifier>>,
     roots: Vec<CertificateDer<'static>>,
-    /// Whether the name must fit.
+    /// Whether the name must match.
     names: bool,
 }
 
@@ -288,7 +288,7 @@ impl ServerCertVerifier for Verifier {
         let verified =
             chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // The name is looked at when the chain is verified.
+            // The name is checked when the chain is verified.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.names => Ok(ServerCertVerified::assertion()),
@@ -321,7 +321,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Makes TLS streams for the driver.
+/// Creates TLS streams for the driver.
 #[derive(Clone)]
 pub(super) struct TlsConnector {
     config: Arc<ClientConfig>,
@@ -333,7 +333,7 @@ impl MakeTlsConnect<Socket> for TlsConnector {
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<TlsToHost, io::Error> {
-        // Unix sockets have no name and never get here with TLS.
+        // Unix sockets have no name and never reach this code with TLS.
         let name = if host.is_empty() { "localhost" } else { host };
         let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
         Ok(TlsToHost { config: Arc::clone(&self.config), name })

@@ -1,4 +1,4 @@
-//! What is below a root.
+//! The number of live instances below each root.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ const FIND: &str = "SELECT id_order, id_random, live, EXISTS (SELECT 1 FROM inst
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, FIND];
 
-/// Who joined trees and who left them, by root and in the order of roots, so that two nodes cannot
-/// wait for each other in a circle.
+/// Changes of these numbers, by root and in the order of roots, so that two nodes cannot wait for
+/// each other in a circle.
 #[derive(Default)]
 pub(super) struct Changes(BTreeMap<InstanceId, i64>);
 
@@ -49,7 +49,7 @@ impl Changes {
     }
 }
 
-/// Asks for some of them.
+/// Reads some of them.
 pub(super) fn find(roots: &BTreeSet<InstanceId>) -> Call<'static> {
     let roots: Vec<i64> = roots.iter().copied().map(id_order).collect();
     Call::new(FIND, values![roots])

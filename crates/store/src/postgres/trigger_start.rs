@@ -1,4 +1,4 @@
-//! What messages and broadcasts start.
+//! The definitions that messages and broadcasts start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,10 +28,10 @@ const STARTS: &str = concat!(
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[CLEAR, PUT, STARTS];
 
-/// What starts what, by kind and name of the channel.
+/// Definitions and triggers, by kind and name of the channel.
 pub(super) type Starts = BTreeMap<(ChannelKind, String), Vec<(DefinitionHead, Trigger)>>;
 
-/// What a plan does to triggers: those of a name are replaced as a whole.
+/// The changes of a plan to triggers: those of a name are replaced as a whole.
 #[derive(Default)]
 pub(super) struct Changes<'a>(BTreeMap<&'a str, (DefinitionId, &'a [Trigger])>);
 
@@ -46,7 +46,7 @@ impl<'a> Changes<'a> {
         }
         let names: Vec<_> = self.0.keys().map(|name| text(name)).collect();
         calls.push(Call::new(CLEAR, values![names]));
-        // Two triggers on one channel: the last one counts.
+        // If two triggers use one channel, the last one counts.
         let mut rows: BTreeMap<(ChannelKind, &str, &str), (DefinitionId, &Trigger)> =
             BTreeMap::new();
         for (name, (definition, triggers)) in &self.0 {
@@ -70,7 +70,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// What messages and broadcasts of the names start, by definition name.
+/// The definitions that messages and broadcasts of the names start, by definition name.
 pub(super) fn starts(names: &BTreeSet<(ChannelKind, String)>) -> Call<'_> {
     let names: Vec<_> = names.iter().collect();
     Call::new(STARTS, arrays!(names, |it| [it.0.name(), text(&it.1)]))

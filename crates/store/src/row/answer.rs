@@ -1,10 +1,10 @@
-//! Remembered answers by idempotency key.
+//! Stored answers by idempotency key.
 
 use meantime_kernel::store::{AnswerRow, Error};
 
 use super::Columns;
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "key, request, id_order, id_random, expires_at"

@@ -1,20 +1,20 @@
-//! A row of a result, whatever database it comes from.
+//! A row of a result, of any database.
 
 use meantime_core::{EffectKey, InstanceId, Timestamp};
 use meantime_kernel::store::Error;
 
 use super::value::damaged;
 
-/// The columns of a row, read by number in the order of the SELECT. A store gives the first three
-/// functions; the others say what the values mean.
+/// The columns of a row, read by number in the order of the SELECT. A store implements the first
+/// three functions; the others interpret the values.
 pub(crate) trait Columns {
-    /// A whole number, or NULL.
+    /// An integer, or NULL.
     fn integer_if(&self, column: usize) -> Result<Option<i64>, Error>;
 
     /// Text or binary data, or NULL.
     fn bytes_if(&self, column: usize) -> Result<Option<&[u8]>, Error>;
 
-    /// Yes or no.
+    /// A boolean.
     fn flag(&self, column: usize) -> Result<bool, Error>;
 
     fn integer(&self, column: usize) -> Result<i64, Error> {
@@ -32,7 +32,7 @@ pub(crate) trait Columns {
         value.ok_or_else(|| Error::DamagedRow(format!("column {column} of a row is NULL")))
     }
 
-    /// A column whose stored form another type reads; NULL is nothing.
+    /// A column that another type parses; `None` for NULL.
     fn parsed<T, E: std::fmt::Display>(
         &self,
         column: usize,
@@ -42,7 +42,7 @@ pub(crate) trait Columns {
         parse(self.bytes_if(column)?.unwrap_or_default()).map_err(|e| damaged(table, e))
     }
 
-    /// A column that names one of a few things.
+    /// A column with one of a few names.
     fn named<T>(
         &self,
         column: usize,

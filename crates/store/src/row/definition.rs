@@ -10,7 +10,7 @@ use super::Columns;
 
 const TABLE: &str = "definition";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "d.id, d.name, d.version, d.notation, d.label, d.hash, d.deployed_at, d.retired, \
@@ -19,7 +19,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// What [`head`] reads, in its order.
+/// The columns that [`head`] reads, in order.
 macro_rules! head_columns {
     () => {
         "d.id, d.name, d.version, d.hash, d.retired, d.triggers, d.label"
@@ -45,8 +45,8 @@ pub(crate) fn read(row: &impl Columns) -> Result<DefinitionRow, Error> {
     })
 }
 
-/// Reads what can be read of a row. Of one that is damaged only what names it is left: its notation
-/// is none, so that nobody runs what is not whole.
+/// Reads the decodable parts of a row. Of a damaged row only its names are left, and its notation
+/// is empty, so that it cannot be run.
 pub(crate) fn read_lenient(row: &impl Columns) -> Result<DefinitionRow, Error> {
     match read(row) {
         Err(Error::DamagedRow(_)) => {}
@@ -76,13 +76,13 @@ pub(crate) fn head(row: &impl Columns, from: usize) -> Result<DefinitionHead, Er
         version: row.count(from + 2, TABLE)?,
         hash: row.text(from + 3)?,
         retired: row.flag(from + 4)?,
-        // What cannot be read starts nothing.
+        // Triggers that cannot be decoded start nothing.
         triggers: row.unpacked(from + 5, TABLE).unwrap_or_default(),
         label: row.text_if(from + 6)?,
     })
 }
 
-/// Those that are wanted, of versions in descending order.
+/// The versions that match, of versions in descending order.
 pub(crate) fn wanted(rows: Vec<DefinitionRow>, filter: &DefinitionFilter) -> Vec<DefinitionRow> {
     let mut seen = BTreeSet::new();
     let is_wanted = |row: &DefinitionRow| {

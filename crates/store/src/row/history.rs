@@ -7,7 +7,7 @@ use super::Columns;
 
 const TABLE: &str = "history";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "h.seq, h.id_order, h.id_random, h.turn_no, h.happened_at, h.previous, h.records"

@@ -1,4 +1,4 @@
-//! Inboxes: events that outlive a transaction.
+//! Inboxes: stored events that wait for a turn.
 
 use meantime_kernel::store::{Error, InboxRow};
 
@@ -6,7 +6,7 @@ use super::{Columns, incident};
 
 const TABLE: &str = "inbox";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "id_order, seq, id_random, arrived_at, held_by, origin, event"

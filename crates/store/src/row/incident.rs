@@ -7,7 +7,7 @@ use super::{Columns, message};
 
 const TABLE: &str = "incident";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "id, id_order, id_random, raised_at, element, code, message, data, cause"
@@ -27,15 +27,15 @@ pub(crate) fn read(row: &impl Columns) -> Result<IncidentRow, Error> {
             code: row.text(5)?,
             message: row.text(6)?,
             data: if has_data { Some(row.parsed(7, TABLE, message::json)?) } else { None },
-            // Where in a definition it happened is in the history.
+            // The trace is in the history.
             trace: None,
         },
         cause: row.unpacked(8, TABLE)?,
     })
 }
 
-/// Reads what can be read of a row; nothing, if not even its ids can be read. An incident that is
-/// not whole says so instead of what happened.
+/// Reads the decodable parts of a row; `None` if not even its ids can be read. The failure of a
+/// damaged incident says that it is damaged.
 pub(crate) fn read_lenient(row: &impl Columns) -> Result<Option<IncidentRow>, Error> {
     let error = match read(row) {
         Err(error @ Error::DamagedRow(_)) => error,

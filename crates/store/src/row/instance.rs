@@ -8,7 +8,7 @@ use super::{Columns, damaged, id_order, packed};
 
 const TABLE: &str = "instance";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "i.id_order, i.id_random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
@@ -17,7 +17,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// Phases that few instances are in, which an index finds.
+/// Phases that few instances are in, and that have an index.
 pub(crate) const UNUSUAL_PHASES: &[Phase] =
     &[Phase::Starting, Phase::Yielding, Phase::Failed, Phase::Cancelled];
 
@@ -41,8 +41,8 @@ pub(crate) fn read(row: &impl Columns) -> Result<InstanceRow, Error> {
     })
 }
 
-/// Reads what can be read of a row, and marks it if that is not everything: one damaged row must
-/// not keep others of the same list or batch from being read.
+/// Reads the decodable parts of a row, and marks it if something is missing: one damaged row must
+/// not prevent others of the same list or batch from being read.
 pub(crate) fn read_lenient(row: &impl Columns) -> Result<InstanceRow, Error> {
     let error = match read(row) {
         Err(error @ Error::DamagedRow(_)) => error,
@@ -69,12 +69,12 @@ pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
     row.named(column, TABLE, Phase::from_name)
 }
 
-/// Whether a row selected with `columns!` is wanted, but for its tag. Reads no packed column unless
-/// incidents are asked for.
+/// Whether a row selected with `columns!` matches, except for its tag. Reads no packed column
+/// unless the filter asks for incidents.
 pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<bool, Error> {
     let definition = DefinitionId(row.number(4)?);
     let started_at = row.instant(5, TABLE)?;
-    // A damaged row needs a person too.
+    // A damaged row counts as one with an incident.
     let needs_person = |_| read(row).map_or(true, |row| row.meta.incidents > 0);
     let has_incident = filter.incident.map(needs_person);
     Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
@@ -90,8 +90,8 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
         })
 }
 
-/// A live child of the parent, from `id_order, id_random, meta`; none if it is somebody else's, or
-/// if nobody can tell which child it is.
+/// A live child of the parent, from `id_order, id_random, meta`; `None` if it has another parent,
+/// or if its lineage cannot be decoded.
 pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<ChildRef>, Error> {
     let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     let id = row.instance(0, 1)?;
@@ -99,8 +99,8 @@ pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<Chi
     Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
 }
 
-/// An instance that goes on by itself, from `id_order, id_random, meta`; none if an incident holds
-/// it. A damaged one must be met by a turn to be told.
+/// An instance that continues without an event, from `id_order, id_random, meta`; `None` if an
+/// incident holds it. A damaged one is included, so that a turn finds and reports it.
 pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
     let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     Ok(if meta.held.is_none() { Some(row.instance(0, 1)?) } else { None })
@@ -110,12 +110,12 @@ pub(crate) fn parent_column(row: &InstanceRow) -> Option<i64> {
     row.meta.lineage.as_ref().map(|lineage| id_order(lineage.parent.instance))
 }
 
-/// The packed open list; NULL is nothing.
+/// The packed open list; NULL if it is empty.
 pub(crate) fn open_column(open: &Open) -> Option<Vec<u8>> {
     (*open != Open::default()).then(|| open.to_bytes())
 }
 
-/// The packed rest; NULL is nothing.
+/// The packed rarely used parts; NULL if they are empty.
 pub(crate) fn meta_column(meta: &InstanceMeta) -> Option<Vec<u8>> {
     (*meta != InstanceMeta::default()).then(|| packed(meta))
 }

@@ -1,4 +1,4 @@
-//! Messages and signals that wait for somebody.
+//! Stored messages and signals.
 
 use meantime_core::Json;
 use meantime_kernel::store::{ChannelKey, Error, MessageRow};
@@ -7,16 +7,16 @@ use super::Columns;
 
 const TABLE: &str = "message";
 
-/// Stands around every name in a list of names.
+/// Delimits every name in a list of names.
 const MARK: char = '\u{1}';
 
-/// The definitions that have had a message, as they are stored.
+/// The definitions that have received a message, as they are stored.
 pub(crate) fn had(row: &MessageRow) -> String {
     let marked = |name: &String| format!("{MARK}{name}{MARK}");
     row.had.iter().map(marked).collect()
 }
 
-/// What the stored list holds if a definition is in it.
+/// The text that the stored list contains if a definition is in it.
 pub(crate) fn mark(definition: &str) -> String {
     format!("{MARK}{definition}{MARK}")
 }
@@ -37,7 +37,7 @@ pub(crate) fn read(
 }
 
 fn names(text: &str) -> Vec<String> {
-    // Between two names there are two marks, and nothing between those.
+    // Two names are separated by two delimiters, with nothing between them.
     text.split(MARK).skip(1).step_by(2).map(str::to_owned).collect()
 }
 

@@ -1,7 +1,7 @@
-//! How rows become columns and columns rows: the same in every database.
+//! Conversion between rows and columns, the same for every database.
 //!
-//! A store reads columns in the order that `columns!` of an entity lists them, and gives them to
-//! `read`. What no statement looks at is packed as CBOR with numbered fields: those numbers are a
+//! A store reads columns in the order of the `columns!` of an entity, and passes them to `read`.
+//! Values that no statement uses are packed as CBOR with numbered fields: these numbers are a
 //! storage format and never change their meaning.
 
 pub(crate) mod answer;

@@ -1,4 +1,4 @@
-//! The ledger of schedules: what became of every occurrence.
+//! The ledger of schedules: the outcome of every occurrence.
 
 use meantime_core::{Occurrence, OccurrenceOutcome};
 use meantime_kernel::store::{Error, OccurrenceRow};
@@ -7,7 +7,7 @@ use super::Columns;
 
 const TABLE: &str = "occurrence";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "id_order, id_random, scheduled_at, last_at, count, outcome, reason, run_id_order, \

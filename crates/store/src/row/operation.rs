@@ -1,4 +1,4 @@
-//! What was done to the store as a whole.
+//! Operations on the store as a whole.
 
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, OperationRow};
@@ -7,7 +7,7 @@ use super::Columns;
 
 const TABLE: &str = "operation";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "number, happened_at, kind, actor, reason"

@@ -1,4 +1,4 @@
-//! Those who wait for messages and broadcasts.
+//! Subscriptions to messages and broadcasts.
 
 use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 

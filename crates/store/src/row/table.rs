@@ -1,5 +1,5 @@
-//! The tables whose rows are packed, for those who look for rows that cannot be decoded. Live
-//! instances are looked at for themselves.
+//! The tables with packed rows, for the check that every row can be decoded. Live instances are
+//! checked separately.
 
 use meantime_core::TaskId;
 use meantime_kernel::store::{ChannelKey, ChannelKind, Error};
@@ -25,7 +25,7 @@ impl Table {
         match self {
             Self::Task => concat!("SELECT ", task::columns!(), " FROM task"),
             Self::Inbox => concat!("SELECT ", inbox::columns!(), " FROM inbox"),
-            // Names are not packed, and a file of an earlier release has none of them.
+            // Names are not packed, and a file of an earlier release has no such column.
             Self::Message => "SELECT name, seq, expires_at, payload, '' FROM message",
             Self::Incident => concat!("SELECT ", incident::columns!(), " FROM incident"),
             Self::Definition => concat!(
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// What is wrong with a row, if anything.
+    /// The problem of a row, if it has one.
     pub(crate) fn problem(self, row: &impl Columns) -> Result<Option<String>, Error> {
         let read = match self {
             Self::Task => task::read(row).map(drop),

@@ -1,4 +1,4 @@
-//! Tasks that are not over, or are over and detached.
+//! Tasks that have not ended, or that have ended and were detached.
 
 use meantime_core::{DefinitionId, Json, RetryPolicy, TaskId, TaskKind, TaskSpec, Timestamp};
 use meantime_kernel::store::{Error, LeaseRow, TaskRow, TaskState, WaitingTask};
@@ -8,7 +8,7 @@ use super::{Columns, damaged, id_order, id_random, int, packed};
 
 const TABLE: &str = "task";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "id_order, turn_no, ordinal, id_random, kind, queue, name, priority, state, available_at, \
@@ -18,7 +18,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// What [`waiting`] reads, in its order.
+/// The columns that [`waiting`] reads, in order.
 macro_rules! waiting_columns {
     () => {
         "id_order, turn_no, ordinal, id_random, kind, queue, state, available_at, lease_until, \
@@ -30,7 +30,7 @@ pub(crate) use waiting_columns;
 const KINDS: [(TaskKind, &str); 3] =
     [(TaskKind::Worker, "worker"), (TaskKind::Engine, "engine"), (TaskKind::User, "user")];
 
-/// The parts of a task that no statement looks at. Field numbers are a storage format.
+/// The parts of a task that no statement uses. Field numbers are a storage format.
 #[derive(Encode, Decode)]
 struct Packed {
     #[n(0)]

@@ -10,7 +10,7 @@ use super::{Columns, id_order, id_random, int};
 
 const TABLE: &str = "timer";
 
-/// What [`read`] reads, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "id_order, turn_no, ordinal, id_random, frozen, due_at, kind, definition_id, element"
@@ -18,7 +18,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A timer that can fire: no deadline of its instance that is armed comes first.
+/// The condition of a timer that can fire: no armed deadline of its instance comes first.
 macro_rules! no_deadline_first {
     () => {
         "(kind = 'deadline' OR NOT EXISTS (SELECT 1 FROM instance \
@@ -67,8 +67,8 @@ pub(crate) fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
         && filter.element.as_ref().is_none_or(|element| row.element == *element)
 }
 
-/// Keys of the timers of one instance, in their order, after the page before: they stand in its
-/// open list, so that no index by instance is needed.
+/// Keys of the timers of one instance, in order, after the previous page. They come from its open
+/// list, so that no index by instance is needed.
 pub(crate) fn keys_of(
     owner: &InstanceRow,
     filter: &TimerFilter,

@@ -1,4 +1,4 @@
-//! What messages and broadcasts start.
+//! The definitions that messages and broadcasts start.
 
 use meantime_core::Trigger;
 use meantime_kernel::store::{ChannelKind, DefinitionHead, Error};
@@ -10,7 +10,7 @@ pub(crate) fn channel(trigger: &Trigger) -> Option<(ChannelKind, &str)> {
     match trigger {
         Trigger::Message { name, .. } => Some((ChannelKind::Message, name)),
         Trigger::Signal { name, .. } => Some((ChannelKind::Broadcast, name)),
-        // Timer starts are schedules; the deploy has made them.
+        // Timer triggers are schedules, which the deploy has created.
         Trigger::Timer { .. } => None,
     }
 }

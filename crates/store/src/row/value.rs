@@ -3,8 +3,8 @@
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::Error;
 
-/// A number as databases store it. The numbers we count stay far below 2^63; random parts use
-/// every bit and keep it.
+/// A number as databases store it. Counters stay far below 2^63; random parts use every bit and
+/// keep it.
 pub(crate) const fn int(number: u64) -> i64 {
     number.cast_signed()
 }
@@ -28,7 +28,7 @@ pub(crate) fn millis(instant: Option<Timestamp>) -> Option<i64> {
     instant.map(Timestamp::as_millis)
 }
 
-/// A stored value that cannot be read back.
+/// The error for a stored value that cannot be decoded.
 pub(crate) fn damaged(table: &str, what: impl std::fmt::Display) -> Error {
     Error::DamagedRow(format!("a row of `{table}` cannot be read: {what}"))
 }

@@ -1,4 +1,4 @@
-//! Remembered answers by idempotency key.
+//! Stored answers by idempotency key.
 
 use meantime_kernel::store::{AnswerRow, Error};
 use rusqlite::params;

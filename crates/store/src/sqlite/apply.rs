@@ -1,4 +1,4 @@
-//! Applies one plan inside a transaction: fences first, then rows. A dispatch, nothing else.
+//! Applies one plan inside a transaction: fences first, then rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use super::{
     message_id, node, occurrence, subscription, task, timer, tree, trigger_start,
 };
 
-/// Why a plan could not be applied as it is. The transaction must be rolled back.
+/// Why a plan could not be applied as a whole. The transaction must be rolled back.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The write of a unit met a fence that did not hold: the unit is a conflict.
+    /// A fence among the writes of a unit did not hold: the unit is a conflict.
     Fence(usize),
     /// A statement failed.
     Failed(Error),
@@ -49,6 +49,8 @@ pub(super) fn apply(
     let ResolvedPlan { writes, mut results } = resolved;
     let mut timers = Timers::default();
     for (number, write) in writes {
+        // Earlier writes of the unit are already in the transaction, so it cannot simply be
+        // skipped: the caller rolls back and repeats the plan without it.
         if !make(db, write, &mut timers, mark)? {
             return Err(Stop::Fence(number));
         }
@@ -84,7 +86,7 @@ fn note_instance(row: &InstanceRow, mark: &mut Mark) {
     mark.note(row.last_history);
 }
 
-/// Makes one write; says whether its fence held.
+/// Makes one write; returns whether its fence held.
 fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Result<bool, Error> {
     match write {
         Write::InsertInstance(row) => {
@@ -145,8 +147,8 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
     Ok(true)
 }
 
-/// Timers of a plan, held back so that they are written in due order: neighbours in time are
-/// neighbours on a page. A removal applies to those that are held back too.
+/// Timers of a plan, collected and written in due order at the end, so that timers that are due
+/// together are on the same pages. A removal also removes a collected timer.
 #[derive(Default)]
 struct Timers(BTreeMap<TimerKey, TimerRow>);
 

@@ -1,13 +1,13 @@
-//! Copies the file while it is in use, and makes a new one from a copy.
+//! Backs up the file while it is in use, and restores a backup to a new file.
 //!
 //! ```text
 //!   backup:   the file ── one read transaction, in steps ──► COPY.part ── pause ── sync ──► COPY
 //!   restore:  COPY ────────────────────────────────────► FILE.part ── check ── pause ──► FILE
 //! ```
 //!
-//! A copy is one state that existed: everything that was answered before the backup began, nothing
-//! by halves. It is marked as paused with a new epoch before it gets its name, and so is what is
-//! restored from it: whoever opens either of them has to confirm first.
+//! A backup is one consistent state: it contains everything that was answered before it began, and
+//! no part of a commit. It is marked as paused with a new epoch before it gets its name, and so is
+//! a restored file: an operator must resume either of them.
 
 use std::fs::{File, remove_file, rename};
 use std::io::ErrorKind;
@@ -26,12 +26,12 @@ use super::identity::{self, beside};
 use super::options::Options;
 use super::{node, open, wal_check};
 
-/// Pages per step: a fraction of a millisecond, so that others get the disk in between.
+/// Pages per step: a fraction of a millisecond, so that other work gets the disk in between.
 const STEP: i32 = 256;
 
 const SNAPSHOT: &str = "BEGIN; SELECT count(*) FROM node;";
 
-/// How far a copy has come.
+/// The progress of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
     /// Bytes that were copied.
@@ -40,10 +40,10 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// What came of a restore.
+/// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restored {
-    /// The epoch of the new file: larger than that of the copy.
+    /// The epoch of the new file, larger than that of the backup.
     pub epoch: u32,
     /// The size of the new file.
     pub bytes: u64,
@@ -70,7 +70,7 @@ pub(super) fn backup(
     finish(copied, &part, to)
 }
 
-/// Makes a new file from a copy. It starts paused, with a new epoch.
+/// Creates a new file from a backup. It is paused, with a new epoch.
 pub(super) fn restore(
     from: &Path,
     to: &Path,
@@ -80,14 +80,14 @@ pub(super) fn restore(
 ) -> Result<Restored, Error> {
     refuse_existing(to)?;
     let _lock = identity::lock_name(to)?;
-    // Reading the copy would drop the rest of a damaged log without a word.
+    // SQLite would silently drop the rest of a damaged log when it reads the backup.
     wal_check::inspect(&beside(from, "-wal"))?.accept(options)?;
     let part = beside(to, ".part");
     let restored = (|| {
         let source = open::reader(from, options)?;
         let copied = copy(&source, &part, &mut |_| {})?;
         drop(source);
-        // Opening it for writing brings an older schema up to date and refuses a foreign file.
+        // Opening it for writing migrates an older schema and refuses a foreign file.
         let epoch = pause(&part, options, OperationKind::Restored, now, audit)?;
         let problems = integrity_of(&part, options)?;
         if let Some(problem) = problems.first() {
@@ -98,8 +98,8 @@ pub(super) fn restore(
     finish(restored, &part, to)
 }
 
-/// Copies all pages of one state. The read transaction keeps the state: without it, a copy would
-/// begin anew with every commit of the writer.
+/// Copies all pages of one state. The read transaction keeps that state: without it, every commit
+/// of the writer would restart the copy.
 fn copy(
     source: &Connection,
     to: &Path,
@@ -109,7 +109,7 @@ fn copy(
     source.execute_batch(SNAPSHOT).map_err(|error| from_sqlite(&error))?;
     identity::make(to)?;
     let mut target = Connection::open(to).map_err(|error| from_sqlite(&error))?;
-    // The file counts only once it is complete, synced and named; until then nothing can be lost.
+    // The file counts only after it is complete, synced and named; until then nothing can be lost.
     let unsafe_is_fine = "PRAGMA synchronous = OFF";
     target.execute_batch(unsafe_is_fine).map_err(|error| from_sqlite(&error))?;
     let mut copied = Progress::default();
@@ -145,12 +145,12 @@ fn pause(
     db.run("BEGIN IMMEDIATE", [])?;
     let epoch = node::pause(&db, kind, now, audit)?;
     db.run("COMMIT", [])?;
-    // Closing the last connection empties the log into the file.
+    // Closing the last connection checkpoints the log into the file.
     connection.close().map_err(|(_, error)| from_sqlite(&error))?;
     Ok(epoch)
 }
 
-/// Gives a complete file its name, or removes what there is of it.
+/// Gives a complete file its name, or removes an incomplete one.
 fn finish<T>(made: Result<T, Error>, part: &Path, to: &Path) -> Result<T, Error> {
     let named = made.and_then(|made| {
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
@@ -164,10 +164,10 @@ fn finish<T>(made: Result<T, Error>, part: &Path, to: &Path) -> Result<T, Error>
     named
 }
 
-/// Removes a file that never became anything, with what SQLite keeps beside it.
+/// Removes an incomplete file, with the files that SQLite keeps beside it.
 fn discard(part: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        // Usually there is none.
+        // Usually these do not exist.
         let _ = remove_file(beside(part, suffix));
     }
 }

@@ -1,4 +1,4 @@
-//! Looks for damage: what SQLite finds, and what no single table shows.
+//! Checks for damage: what SQLite finds, and what no single table shows.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -28,13 +28,13 @@ const INBOX: &str = "SELECT DISTINCT id_order, id_random FROM inbox";
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[LIVE, TIMERS, INBOX];
 
-/// More problems than anybody reads; the rest is counted by repairing and checking again.
+/// The largest number of reported problems; further ones show up after a repair.
 const LIMIT: usize = 100;
 
-/// Every problem as a line of text. Damage is an answer, not an error.
+/// Every problem as a line of text. Damage is a result, not an error.
 pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
     let mut problems = Vec::new();
-    // The log of a store that is in use grows while it is read.
+    // The log of a store in use grows while it is read, so it is not checked.
     if !identity::is_owned(path) {
         problems.extend(wal_check::inspect(&identity::beside(path, "-wal"))?.damage());
     }
@@ -57,7 +57,7 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error
     Ok(problems)
 }
 
-/// What SQLite itself finds wrong with a file.
+/// What SQLite itself reports about a file.
 pub(super) fn integrity_of(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
     let connection = open::reader(path, options)?;
     let mut problems = Vec::new();
@@ -80,7 +80,7 @@ fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever a live instance waits for must be there.
+/// Everything that a live instance waits for must exist.
 fn instances(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     db.some(LIVE, [], LIMIT, |row| {
         let found = match read(row) {
@@ -115,7 +115,7 @@ fn missing(db: &Db<'_>, owner: &InstanceRow) -> Result<Vec<String>, Error> {
     Ok(problems)
 }
 
-/// Every live instance that can be read, with its definition.
+/// Visits every live instance that can be read, with its definition.
 pub(super) fn visit_live(
     path: &Path,
     options: &Options,
@@ -126,7 +126,7 @@ pub(super) fn visit_live(
     db.run("BEGIN", [])?;
     let mut definitions: BTreeMap<DefinitionId, Option<DefinitionRow>> = BTreeMap::new();
     db.all(LIVE, [], |row| {
-        // What cannot be read is told by `check`.
+        // `check` reports rows that cannot be read.
         let Ok(instance) = read(row) else { return Ok(()) };
         let definition = match definitions.entry(instance.definition) {
             Entry::Occupied(known) => known.into_mut(),
@@ -140,14 +140,14 @@ pub(super) fn visit_live(
     Ok(())
 }
 
-/// Whatever is armed must be waited for.
+/// Every armed timer must be in the open list of its instance.
 fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     let mut owner: Option<InstanceRow> = None;
     db.some(TIMERS, [], LIMIT, |row| {
         let (id, key) = read_key(row)?;
         if owner.as_ref().is_none_or(|known| known.id != id) {
             owner = match instance::get(db, id) {
-                // It has been told already.
+                // It has been reported already.
                 Err(error) if error.class() == Class::Corrupt => return Ok(None),
                 found => found?,
             };
@@ -165,7 +165,7 @@ fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Events wait only for those who can still take them.
+/// Every inbox must belong to a live instance.
 fn inboxes(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     db.some(INBOX, [], LIMIT, |row| {
         let id = row.instance(0, 1)?;

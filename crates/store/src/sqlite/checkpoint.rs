@@ -1,11 +1,11 @@
 //! Keeps the write-ahead log short without stalling the writer.
 //!
 //! ```text
-//!   log > a sixteenth of its limit ─► thread: PASSIVE copies pages while the writer goes on
+//!   log > a sixteenth of its limit ─► thread: PASSIVE copies pages while the writer continues
 //!                                        │ done
 //!                                        ▼
 //!   writer, between two commits: PASSIVE copies the few pages written meanwhile, so that the
-//!   next commit starts the log from its beginning
+//!   next commit restarts the log from its beginning
 //!   log > half of its limit (a long read pinned it) ─► writer: RESTART, waits for readers
 //! ```
 
@@ -32,9 +32,9 @@ pub(super) struct Checkpoints {
     thread: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
     counters: Arc<Counters>,
-    /// The log's length when the next checkpoint is due, in pages.
+    /// The length of the log at which the next checkpoint is due, in pages.
     next: u64,
-    /// The log's length when the writer takes it in hand, in pages.
+    /// The length of the log at which the writer itself checkpoints, in pages.
     hard: u64,
     soft: u64,
     limit: u64,
@@ -46,12 +46,12 @@ struct Shared {
     pages: AtomicU64,
     is_running: AtomicBool,
     is_done: AtomicBool,
-    /// Held during a checkpoint: SQLite refuses a second one at a time instead of waiting.
+    /// Held during a checkpoint: SQLite rejects a second one at the same time instead of waiting.
     turn: Mutex<()>,
 }
 
 impl Checkpoints {
-    /// Starts the thread and watches the writer's log.
+    /// Starts the thread and observes the writer's log.
     pub(super) fn start(
         path: &Path,
         options: &Options,
@@ -78,12 +78,12 @@ impl Checkpoints {
     pub(super) fn after_commit(&mut self, writer: &Connection) {
         let pages = self.shared.pages.load(Ordering::Relaxed);
         if pages < self.soft {
-            // The log was started anew.
+            // The log has restarted from its beginning.
             (self.next, self.hard) = (self.soft, self.limit / 2);
             return;
         }
-        // A backup reads one state from beginning to end. Waiting for it would stop all work, so
-        // the log may grow beyond its limit meanwhile.
+        // A backup reads one state from beginning to end. Waiting for it would stop all commits, so
+        // the log may exceed its limit meanwhile.
         if pages >= self.hard && self.counters.backups.load(Ordering::SeqCst) == 0 {
             checkpoint(writer, RESTART, &self.shared, &self.counters);
             self.hard = pages.saturating_add(self.limit / 8);
@@ -91,7 +91,7 @@ impl Checkpoints {
             checkpoint(writer, PASSIVE, &self.shared, &self.counters);
             self.next = pages.saturating_add(self.soft);
         } else if pages >= self.next && !self.shared.is_running.swap(true, Ordering::SeqCst) {
-            // The thread takes one request at a time, and this one finds it waiting.
+            // `is_running` was false, so the thread is waiting and the channel is empty.
             let _ = self.request.as_ref().map(|request| request.try_send(()));
         }
     }
@@ -101,7 +101,7 @@ impl Drop for Checkpoints {
     fn drop(&mut self) {
         self.request = None;
         if let Some(thread) = self.thread.take() {
-            // It only ends; a panic in it was reported by its own thread.
+            // A panic of the thread was reported by itself.
             drop(thread.join());
         }
     }
@@ -116,7 +116,7 @@ fn watch(
     let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
         let pages = u64::try_from(pages).unwrap_or_default();
         let before = shared.pages.swap(pages, Ordering::Relaxed);
-        // Fewer pages than before: the log was started anew.
+        // Fewer pages than before mean that the log has restarted from its beginning.
         let added = if pages > before { pages - before } else { pages };
         Counters::add(&counters.wal_pages, added);
         Ok(())
@@ -132,17 +132,17 @@ fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counte
     }
 }
 
-/// Copies the log that a long read has pinned, so that the writer need not do it all by itself.
+/// Checkpoints a log that a long read has pinned, so that the writer has less to do.
 pub(super) fn after_long_read(path: &Path, options: &Options, counters: &Counters) {
-    // Without it the writer does the work; it is slower, that is all.
+    // If this fails, the writer checkpoints later, which is only slower.
     if let Ok(connection) = open::checkpointer(path, options) {
         checkpoint(&connection, PASSIVE, &Shared::default(), counters);
     }
 }
 
-/// A checkpoint that fails is tried again when the log has grown; until then the log keeps it all.
+/// A checkpoint that fails is repeated when the log has grown; until then the log keeps all pages.
 fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &Counters) {
-    // It guards nothing that a panic could leave half done.
+    // The lock protects no data, so a panic leaves nothing inconsistent.
     let _turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     Counters::add(&counters.checkpoints, 1);
     let done = connection.query_row(sql, [], |_| Ok(()));
@@ -151,7 +151,7 @@ fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &Co
     }
 }
 
-/// Copies the whole log into the file and empties it. Nobody else uses the file yet.
+/// Checkpoints the whole log and truncates it. No other connection uses the file yet.
 pub(super) fn reset_wal(connection: &Connection) -> Result<(), Error> {
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     done.map_err(|error| from_sqlite(&error))

@@ -1,8 +1,8 @@
-//! What a worker can claim: by priority, then age, with seeks only.
+//! Tasks that a worker can claim: by priority, then age, with index seeks only.
 //!
 //! The index `task_ready` is ordered by queue, type, priority and age. For each queue and type the
 //! priorities in use are visited from the highest, each with one seek, so that neither tasks of
-//! other types nor delayed ones are ever walked over.
+//! other types nor delayed ones are scanned.
 
 use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{ClaimQuery, Error, TaskRow};
@@ -30,7 +30,7 @@ pub(super) const ALL: &[&str] = &[FIRST_NAME, NEXT_NAME, NEXT_PRIORITY, READY];
 /// Order of tasks: highest priority first, then oldest, then by id.
 type Candidate = (i64, Timestamp, TaskId);
 
-/// Tasks that answer the query, best first. Those that cannot be decoded are told apart.
+/// Tasks that match the claim, best first. Tasks that cannot be decoded are returned separately.
 pub(super) fn ready(
     db: &Db<'_>,
     query: &ClaimQuery,
@@ -88,7 +88,7 @@ fn of_type(
     Ok(())
 }
 
-/// The names, each once: a worker that names a type twice gets no task twice.
+/// The names without repetitions: a worker that names a type twice gets no task twice.
 fn unique(names: &[String]) -> impl Iterator<Item = &str> {
     let is_first = |(at, name): &(usize, &String)| !names[..*at].contains(name);
     names.iter().enumerate().filter(is_first).map(|(_, name)| name.as_str())

@@ -1,4 +1,4 @@
-//! Everything that is open for an instance whose own list of it cannot be decoded.
+//! Deletes everything open of an instance whose own open list cannot be decoded.
 
 use meantime_core::InstanceId;
 use meantime_kernel::store::Error;
@@ -6,8 +6,8 @@ use meantime_kernel::store::Error;
 use super::db::Db;
 use crate::row::{id_order, id_random};
 
-/// Timers and subscriptions have no index by instance: their tables are looked through. Nobody does
-/// that but those who cancel a damaged instance.
+/// Timers and subscriptions have no index by instance, so their tables are scanned. This runs only
+/// when a damaged instance is cancelled.
 const CLEAR: &[&str] = &[
     "DELETE FROM timer WHERE id_order = ?1 AND id_random = ?2",
     "DELETE FROM task WHERE id_order = ?1 AND id_random = ?2",

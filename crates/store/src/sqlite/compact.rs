@@ -1,4 +1,4 @@
-//! Cuts a long history short, in steps that each leave a whole chain.
+//! Compacts a long history, in steps that each leave a complete list.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -22,17 +22,17 @@ const DELETE: &str = "DELETE FROM history WHERE seq = ?1";
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[LINK, RELINK, REPLACE, DELETE];
 
-/// What is to be cut: the numbers of the rows between the first and the newest, oldest first.
+/// The rows to compact: their numbers between the first and the newest rows, oldest first.
 pub(super) struct Cut {
     first: u64,
     rows: VecDeque<u64>,
-    /// How many of them were looked at before and stay for now.
+    /// How many of them were examined before and stay for now.
     carried: usize,
     /// The oldest of the newest rows.
     after: u64,
 }
 
-/// Finds what is to be cut, on a connection that only reads: old rows do not change.
+/// Finds the rows to compact, on a read-only connection: old rows do not change.
 pub(super) fn find(db: &Db<'_>, request: &CompactRequest) -> Result<Option<Cut>, Error> {
     let Some(row) = instance::get(db, request.instance)? else { return Ok(None) };
     let keep = request.keep.max(1);
@@ -52,8 +52,8 @@ pub(super) fn find(db: &Db<'_>, request: &CompactRequest) -> Result<Option<Cut>,
     Ok(rows.pop_front().map(|first| Cut { first, rows, carried: 0, after }))
 }
 
-/// Cuts the oldest rows, about as many as the limit allows, and says how many are gone. The cut
-/// then stands for what is left to do; none when nothing is.
+/// Compacts the oldest rows, about as many as the limit allows; returns how many were removed, and
+/// the rest, if any.
 pub(super) fn step(
     db: &Db<'_>,
     instance: InstanceId,
@@ -63,7 +63,7 @@ pub(super) fn step(
     let take = cut.rows.len().min(cut.carried.saturating_add(limit.max(1)));
     let run: Vec<u64> = cut.rows.drain(..take).collect();
     let after = cut.rows.front().copied().unwrap_or(cut.after);
-    // Timers that fired since are open no more, so the row is read here and not before.
+    // Timers may have fired since, so the open list is read here and not before.
     let open = instance::get(db, instance)?.map_or_else(Open::default, |row| row.open);
     let mut rows = Vec::with_capacity(run.len());
     for number in &run {
@@ -78,7 +78,7 @@ pub(super) fn step(
     if cut.rows.is_empty() {
         return Ok((count, None));
     }
-    // The sum, and whatever stays, is part of the next run.
+    // The summary, and every row that stays, is part of the next step.
     let carried: Vec<u64> = run.into_iter().filter(|number| !dropped.contains(number)).collect();
     cut.carried = carried.len();
     carried.into_iter().rev().for_each(|number| cut.rows.push_front(number));

@@ -1,4 +1,4 @@
-//! A connection as the entities see it: cached statements, counted, with the store's errors.
+//! A connection for the entities: cached statements, counted, with the store's errors.
 
 use std::cell::Cell;
 
@@ -24,7 +24,7 @@ impl<'a> Db<'a> {
         self.statements.get()
     }
 
-    /// Runs a statement and says how many rows it changed.
+    /// Runs a statement and returns how many rows it changed.
     pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
         self.statements.set(self.statements.get() + 1);
         let mut statement = self.connection.prepare_cached(sql).map_err(|e| from_sqlite(&e))?;
@@ -45,7 +45,7 @@ impl<'a> Db<'a> {
         row.map(read).transpose()
     }
 
-    /// Rows until there are `limit`; `read` leaves out those it returns nothing for.
+    /// Reads up to `limit` rows; rows for which `read` returns `None` are skipped.
     pub(super) fn some<T>(
         &self,
         sql: &str,

@@ -1,10 +1,10 @@
-//! What SQLite says, in the store's words.
+//! Translates errors of SQLite.
 
 use meantime_kernel::store::Error;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-/// Classifies an error of a statement. The transaction it was in did not take effect.
+/// Classifies an error of a statement. Its transaction had no effect.
 pub(super) fn from_sqlite(error: &rusqlite::Error) -> Error {
     let text = error.to_string();
     match error {
@@ -28,14 +28,14 @@ pub(super) fn from_sqlite(error: &rusqlite::Error) -> Error {
     }
 }
 
-/// Whether a failed COMMIT may have taken effect all the same: the log was being written or synced
-/// and nobody knows how far that came. Everything else is refused before the first byte.
+/// Whether a failed COMMIT may have taken effect: the log was being written or synced, and it is
+/// unknown how far. All other errors occur before the first byte is written.
 pub(super) fn is_in_doubt(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
-/// Whether a sync failed. What the system had not written by then may be gone although a later
-/// sync succeeds, so nothing may be written by this process any more.
+/// Whether a sync failed. Data that the system had not written by then may be lost even if a later
+/// sync succeeds, so this process must not write any more.
 pub(super) fn is_failed_sync(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|failure| failure.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))

@@ -1,4 +1,4 @@
-//! Fetches what settling a plan needs to see.
+//! Reads what resolving a plan needs.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     tree, trigger_start,
 };
 
-/// Everything a plan asks about. A plan that asks nothing costs no statement.
+/// The lookups of a plan. A plan without lookups costs no statement.
 pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Snapshot, Error> {
     let mut found = Snapshot::default();
     for (kind, name) in &lookups.starts {

@@ -1,4 +1,4 @@
-//! History: one packed row per turn, appended, each naming the one before.
+//! History: one packed row per turn, appended, each with the number of the row before.
 
 use meantime_kernel::history::pack;
 use meantime_kernel::store::{Error, HistoryRow};
@@ -8,7 +8,7 @@ use super::db::Db;
 use crate::row::history::{columns, read};
 use crate::row::{id_order, id_random, int};
 
-// A number that is used twice is a defect and fails: history is never overwritten.
+// Using a number twice is a bug and fails: history is never overwritten.
 const APPEND: &str = "INSERT INTO history \
      (seq, id_order, id_random, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -35,7 +35,7 @@ pub(super) fn append(db: &Db<'_>, row: &HistoryRow) -> Result<(), Error> {
     Ok(())
 }
 
-/// Follows the chain of an instance backwards, from a row on.
+/// Follows the list of an instance backwards, from a row on.
 pub(super) fn chain(db: &Db<'_>, from: u64, limit: usize) -> Result<Vec<HistoryRow>, Error> {
     let mut rows: Vec<HistoryRow> = Vec::new();
     let mut next = from;
@@ -48,7 +48,7 @@ pub(super) fn chain(db: &Db<'_>, from: u64, limit: usize) -> Result<Vec<HistoryR
     Ok(rows)
 }
 
-/// Rows of all instances after a place, oldest first.
+/// Rows of all instances after a number, oldest first.
 pub(super) fn since(db: &Db<'_>, after: u64, limit: usize) -> Result<Vec<HistoryRow>, Error> {
     db.some(SINCE, [int(after)], limit, |row| read(row).map(Some))
 }

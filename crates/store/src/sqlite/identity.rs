@@ -1,12 +1,12 @@
-//! The identity of a store's file: who owns it, and whether its names still mean it.
+//! The identity of a store's file: which process owns it, and whether its names still refer to it.
 //!
 //! ```text
 //!   NAME.lock ─────────── one process per name, with links resolved
 //!   the file itself ───── one process per file, whatever its name
-//!   after every commit ── do the names still mean the files that were opened?
+//!   after every commit ── do the names still refer to the files that were opened?
 //! ```
 //!
-//! A file that was removed or replaced still takes commits, but nobody can open it again: such a
+//! A file that was removed or replaced still accepts commits, but it cannot be opened again: such a
 //! commit is not acknowledged.
 //!
 //! The locks are `flock` locks, which belong to the open file, so they do not interfere with those
@@ -22,10 +22,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use meantime_kernel::store::Error;
 
-/// Only the owner reads and writes what a store consists of.
+/// Only the owner may read and write the files of a store.
 const PRIVATE: u32 = 0o600;
 
-/// What SQLite keeps beside the file while it is open.
+/// The files that SQLite keeps beside the database while it is open.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// A file, independent of its names.
@@ -51,7 +51,7 @@ pub(super) struct Ownership {
     _name: File,
 }
 
-/// Makes this process the owner of a file, making the file if there is none.
+/// Makes this process the owner of a file, and creates the file if it does not exist.
 pub(super) fn own(path: &Path) -> Result<(Ownership, Identity), Error> {
     let name = lock_name(path)?;
     let file = private().read(true).write(true).create(true).truncate(false).open(path);
@@ -59,7 +59,7 @@ pub(super) fn own(path: &Path) -> Result<(Ownership, Identity), Error> {
     match file.try_lock() {
         Ok(()) => {}
         Err(error) => {
-            // Closing it would take away the locks of a store that this very process has open.
+            // Closing it would release the locks of SQLite in a store that this process has open.
             std::mem::forget(file);
             return Err(refused(path, error));
         }
@@ -68,7 +68,7 @@ pub(super) fn own(path: &Path) -> Result<(Ownership, Identity), Error> {
     Ok((Ownership { _file: file, _name: name }, identity))
 }
 
-/// Keeps others from making a file of this name, or using it.
+/// Prevents other processes from creating or using a file of this name.
 pub(super) fn lock_name(path: &Path) -> Result<File, Error> {
     let name = beside(&canonical(path), ".lock");
     let file = private().write(true).create(true).truncate(false).open(&name);
@@ -79,7 +79,7 @@ pub(super) fn lock_name(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// Makes an empty file that only its owner can read. SQLite gives the same mode to what it keeps
+/// Creates an empty file that only its owner can read. SQLite gives the same mode to the files
 /// beside it.
 pub(super) fn make(path: &Path) -> Result<(), Error> {
     private().write(true).create_new(true).open(path).map(drop).map_err(|error| io(path, &error))
@@ -92,7 +92,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The name of a file without links in it.
+/// The name of a file with links resolved.
 fn canonical(path: &Path) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;
@@ -120,7 +120,7 @@ impl Identity {
         Ok(Self { path, file, companions, replaced: OnceLock::new() })
     }
 
-    /// Fails if an earlier [`Self::check`] failed: a file that comes back is not trusted again.
+    /// Fails if an earlier [`Self::check`] failed: a file that reappears is not trusted again.
     pub(super) fn check_known(&self) -> Result<(), Error> {
         self.replaced
             .get()
@@ -160,7 +160,7 @@ impl Inode {
     }
 }
 
-/// The file that a name means; none if there is none, or nobody can tell.
+/// The file that a name refers to; `None` if there is none, or if it cannot be determined.
 fn inode(path: &Path) -> Option<Inode> {
     metadata(path).ok().map(|found| Inode::of(&found))
 }

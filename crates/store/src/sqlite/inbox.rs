@@ -1,4 +1,4 @@
-//! Inboxes: events that outlive a transaction.
+//! Inboxes: stored events that wait for a turn.
 
 use meantime_core::{IncidentId, InstanceId};
 use meantime_kernel::store::{Error, InboxRow};
@@ -45,7 +45,7 @@ pub(super) fn delete(db: &Db<'_>, instance: InstanceId, seq: u64) -> Result<(), 
     db.run(DELETE, [id_order(instance), int(seq)]).map(drop)
 }
 
-/// Lets go what an incident holds back.
+/// Releases the events that an incident holds.
 pub(super) fn release(
     db: &Db<'_>,
     instance: InstanceId,
@@ -54,12 +54,12 @@ pub(super) fn release(
     db.run(RELEASE, params![id_order(instance), incident.to_bytes()]).map(drop)
 }
 
-/// Drops what incidents hold back of an instance that ended.
+/// Deletes the held events of an instance that ended.
 pub(super) fn clear_held(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
     db.run(CLEAR_HELD, [id_order(instance)]).map(drop)
 }
 
-/// The first events that nothing holds back.
+/// The first events that are not held.
 pub(super) fn head(
     db: &Db<'_>,
     instance: InstanceId,
@@ -68,7 +68,7 @@ pub(super) fn head(
     db.some(HEAD, [id_order(instance), id_random(instance)], limit, |row| read(row).map(Some))
 }
 
-/// Instances with events that nothing holds back.
+/// Instances with events that are not held.
 pub(super) fn owners(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
     db.all(OWNERS, [], |row| row.instance(0, 1))
 }

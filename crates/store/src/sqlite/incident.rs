@@ -28,7 +28,7 @@ const OF_INSTANCE: &str = concat!(
 pub(super) const ALL: &[&str] = &[PUT, DELETE, CLEAR, GET, LIST, OF_INSTANCE];
 
 pub(super) fn put(db: &Db<'_>, row: &IncidentRow) -> Result<(), Error> {
-    // An incident has a place; a trace comes with the end of an instance.
+    // An incident has an element; a trace belongs to the end of an instance.
     let Failure { code, message, data, .. } = &row.failure;
     db.run(
         PUT,

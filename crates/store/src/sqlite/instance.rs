@@ -16,8 +16,8 @@ const INSERT: &str = "INSERT INTO instance (id_order, id_random, turn_no, phase,
      parent_id_order) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
      ON CONFLICT DO NOTHING";
 
-/// Most turns change nothing that an index holds. A column that is named in SET has its index
-/// entry deleted and inserted again even when it stays the same, so this statement names none.
+/// Most turns change no indexed column. A column that is named in SET has its index entry deleted
+/// and inserted again even if the value stays the same, so this statement names none.
 const TURN_SAME: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
      last_history = ?6, state_format = ?7, open = ?8, meta = ?9, state = ?10 \
      WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?11 AND phase = ?12 AND ended_at IS ?13 \
@@ -54,7 +54,7 @@ const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
 pub(super) const ALL: &[&str] =
     &[INSERT, TURN_SAME, TURN, TURN_IS, GET, IS_LIVE, KEY_HOLDER, CHILDREN, UNFINISHED];
 
-/// Adds an instance; says whether its id was free.
+/// Adds an instance; returns whether its id was free.
 pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
     let inserted = db.run(
         INSERT,
@@ -79,7 +79,7 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
     Ok(inserted == 1)
 }
 
-/// Replaces the row if it still stands at the expected turn (I2).
+/// Replaces the row if it is still at the expected turn (I2).
 pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<bool, Error> {
     let (open, meta) = (open_column(&row.open), meta_column(&row.meta));
     let update = |sql: &str| {
@@ -104,11 +104,11 @@ pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<b
             ],
         )
     };
-    // An end always changes what indexes hold.
+    // An end always changes indexed columns.
     Ok((!row.phase.is_ended() && update(TURN_SAME)? == 1) || update(TURN)? == 1)
 }
 
-/// Whether the instance stands at the turn.
+/// Whether the instance is at this turn.
 pub(super) fn stands_at(db: &Db<'_>, id: InstanceId, turn_no: u64) -> Result<bool, Error> {
     let found =
         db.first(TURN_IS, params![id_order(id), id_random(id), int(turn_no)], |_| Ok(()))?;
@@ -119,7 +119,7 @@ pub(super) fn get(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Er
     db.first(GET, params![id_order(id), id_random(id)], |row| read(row))
 }
 
-/// What can be read of an instance.
+/// The decodable parts of an instance.
 pub(super) fn get_lenient(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
     db.first(GET, params![id_order(id), id_random(id)], |row| read_lenient(row))
 }
@@ -145,7 +145,7 @@ pub(super) fn children(db: &Db<'_>, parent: InstanceId) -> Result<Vec<ChildRef>,
     Ok(children)
 }
 
-/// Instances that go on by themselves: not started yet, or in the middle of their work.
+/// Instances that continue without an event: before their first turn, or yielding.
 pub(super) fn unfinished(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
     db.some(UNFINISHED, [], usize::MAX, |row| unfinished_row(row))
 }

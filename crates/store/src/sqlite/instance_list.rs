@@ -1,4 +1,4 @@
-//! Lists of instances, newest first: which index serves which filter.
+//! Lists of instances, newest first, and the index for each filter.
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page};
@@ -50,23 +50,23 @@ const NEWEST: &str = concat!(
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, TROUBLED, NEWEST];
 
-/// Rows that one transaction looks at where no index finds those that are wanted. A transaction
-/// that looks at all of them keeps the log from being emptied for as long as it lasts, and a long
-/// log makes every commit slow.
+/// Rows that one transaction examines if no index fits the filter. A transaction that examines all
+/// of them would prevent the log from being checkpointed as long as it lasts, and a long log makes
+/// every commit slow.
 pub(super) const PART: usize = 1_000;
 
-/// What was found in a part of the instances, and before which one the next part begins.
+/// The matches in a part of the instances, and where the next part begins.
 pub(super) struct Part {
     pub(super) rows: Vec<InstanceRow>,
     pub(super) rest: Option<i64>,
 }
 
-/// Where a page begins.
+/// The beginning of a page.
 pub(super) fn begin(page: &Page<InstanceId>) -> i64 {
     page.after.map_or(i64::MAX, id_order)
 }
 
-/// Instances before one, newest first. Whatever no index holds is filtered while reading.
+/// Instances before one, newest first. Conditions without an index are checked while reading.
 pub(super) fn list(
     db: &Db<'_>,
     filter: &InstanceFilter,
@@ -90,7 +90,7 @@ pub(super) fn list(
     Ok(Part { rows, rest: is_more.then_some(last) })
 }
 
-/// Whether an index finds what a filter asks for, or most of it.
+/// Whether an index covers the filter, or most of it.
 fn is_indexed(filter: &InstanceFilter) -> bool {
     let by_phase = !filter.phases.is_empty()
         && (filter.phases.iter().all(|phase| UNUSUAL_PHASES.contains(phase))
@@ -114,7 +114,7 @@ fn list_indexed(
         return db.some(KEYED, params![key, before], limit, read);
     }
     if filter.incident == Some(true) {
-        // An instance comes once for each of its incidents. It has one, whatever its row counts.
+        // An instance appears once for each of its incidents, whatever its row counts.
         let filter = InstanceFilter { incident: None, ..filter.clone() };
         let mut seen = None;
         let read_once = |row: &Row<'_>| {

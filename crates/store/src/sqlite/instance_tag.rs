@@ -1,4 +1,4 @@
-//! Tags and attributes to find instances by.
+//! Tags and attributes by which instances are found.
 
 use meantime_core::{Attribute, InstanceId};
 use meantime_kernel::store::Error;

@@ -1,4 +1,4 @@
-//! Messages and signals that wait for somebody.
+//! Stored messages and signals.
 
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, Error, MessageRow};
@@ -36,19 +36,19 @@ pub(super) fn delete(db: &Db<'_>, channel: &ChannelKey, seq: u64) -> Result<(), 
     db.run(DELETE, params![kind.name(), key, name, int(seq)]).map(drop)
 }
 
-/// Drops what is too old.
+/// Deletes expired messages.
 pub(super) fn expire(db: &Db<'_>, channel: &ChannelKey, now: Timestamp) -> Result<(), Error> {
     let ChannelKey { kind, key, name } = channel;
     db.run(EXPIRE, params![kind.name(), key, name, now.as_millis()]).map(drop)
 }
 
-/// Drops the signals of an instance that ended.
+/// Deletes the signals of an instance that ended.
 pub(super) fn clear_signals(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
     let key = ChannelKey::signal(instance, "").key;
     db.run(CLEAR_SIGNALS, [key]).map(drop)
 }
 
-/// The oldest messages of a channel that are still offered to a definition.
+/// The oldest messages of a channel that a definition has not received and that have not expired.
 pub(super) fn fresh(
     db: &Db<'_>,
     channel: &ChannelKey,
@@ -61,7 +61,7 @@ pub(super) fn fresh(
     db.some(FRESH, params, limit, |row| undamaged(row, channel))
 }
 
-/// A message by its place.
+/// A message by its number.
 pub(super) fn kept(
     db: &Db<'_>,
     channel: &ChannelKey,
@@ -72,7 +72,7 @@ pub(super) fn kept(
     Ok(db.first(KEPT, params, |row| undamaged(row, channel))?.flatten())
 }
 
-/// A damaged one stays where it is, and nobody gets it; a check tells of it.
+/// A damaged message stays where it is and is not delivered; `check` reports it.
 fn undamaged(row: &Row<'_>, channel: &ChannelKey) -> Result<Option<MessageRow>, Error> {
     match read(row, 0, channel) {
         Err(Error::DamagedRow(_)) => Ok(None),

@@ -16,7 +16,7 @@ pub(super) fn put(db: &Db<'_>, id: &str, expires_at: Timestamp) -> Result<(), Er
     db.run(PUT, params![id, expires_at.as_millis()]).map(drop)
 }
 
-/// Whether the id was seen and is not forgotten yet.
+/// Whether the id was seen and has not expired.
 pub(super) fn is_known(db: &Db<'_>, id: &str, now: Timestamp) -> Result<bool, Error> {
     Ok(db.first(IS_KNOWN, params![id, now.as_millis()], |_| Ok(()))?.is_some())
 }

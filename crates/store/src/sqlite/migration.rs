@@ -1,7 +1,8 @@
 //! Brings a file to the schema of this release, one migration per transaction.
 //!
-//! A file that was made by a newer release, or by a migration whose text has changed since, is
-//! refused. Killed in the middle, the transaction of the migration is gone and it runs again.
+//! A file that a newer release created, or on which a migration with a different text was applied,
+//! is refused. If the process is killed during a migration, its transaction is rolled back and it
+//! runs again.
 
 use meantime_kernel::store::Error;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::error::from_sqlite;
 use crate::migration::{Migration, check_known};
 
-/// "Mean" in ASCII: tells our files from those of other programs.
+/// "Mean" in ASCII: distinguishes our files from those of other programs.
 const APPLICATION_ID: i32 = 0x4d65_616e;
 
 const PREPARE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
@@ -24,7 +25,7 @@ const RECORDED: &str = "SELECT sha256 FROM schema_migration WHERE number = ?1";
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
 const CLOCK: &str = "SELECT clock_at FROM node";
 
-/// Every step, in order; the first has number 1.
+/// Every migration, in order; the first has number 1.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
     Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
@@ -39,7 +40,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Runs what is missing.
+/// Runs missing migrations.
 pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Result<(), Error> {
     let found = check_known(version(connection)?, steps)?;
     for (number, step) in (1..).zip(steps) {
@@ -52,7 +53,7 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Resul
     Ok(())
 }
 
-/// The schema a file has; 0 is a new one.
+/// The schema version of a file; 0 for a new one.
 fn version(connection: &Connection) -> Result<u32, Error> {
     let pragma = |name: &str| {
         let value = connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));

@@ -4,17 +4,17 @@
 //!   commit(plan) ──► queue ──► writer thread: BEGIN, all queued plans, COMMIT (one sync)
 //!        ▲                          │ answers each plan      │ log is long
 //!        └──────── oneshot ─────────┘                        ▼
-//!   take / lists ──► pool of read-only connections      checkpoint thread
-//!   purge ──► sweep on a reader ──► the writer, behind the plans that wait
-//!   backup ──► thread and connection of its own
+//!   fetch / lists ──► pool of read-only connections     checkpoint thread
+//!   purge ──► sweep on a reader ──► the writer, after the plans that wait
+//!   backup ──► its own thread and connection
 //! ```
 //!
-//! Reads run on the caller's thread on a pooled connection, in a transaction of their own that sees
+//! Reads run on the caller's thread on a pooled connection, in their own transaction, which sees
 //! every commit that was answered before. The writer owns the only connection that writes, so no
-//! lock is ever contended and `turn_no` in a WHERE clause is the whole fence (I2).
+//! lock is ever contended, and comparing `turn_no` in the WHERE clause is a complete fence (I2).
 //!
 //! Each stored entity has a file with its SQL at the top. Nothing here decides: the conditional
-//! parts of a plan are settled by the kernel's pure code.
+//! writes of a plan are resolved by the kernel's pure code.
 
 mod answer;
 mod apply;

@@ -33,7 +33,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Notes a sequence number that is written.
+    /// Records a sequence number that is written.
     pub(super) fn note(&mut self, seq: u64) {
         self.seq = self.seq.max(seq);
     }
@@ -43,7 +43,7 @@ pub(super) fn advance(db: &Db<'_>, mark: Mark) -> Result<(), Error> {
     db.run(ADVANCE, params![mark.clock.as_millis(), int(mark.batch), int(mark.seq)]).map(drop)
 }
 
-/// Makes this file a copy that may not act: a new epoch, and paused. Returns the epoch.
+/// Marks this file as restored: a new epoch, and paused. Returns the epoch.
 pub(super) fn pause(
     db: &Db<'_>,
     kind: OperationKind,
@@ -56,7 +56,7 @@ pub(super) fn pause(
     Ok(epoch)
 }
 
-/// Somebody confirmed that this copy may act.
+/// Resumes a restored store.
 pub(super) fn resume(db: &Db<'_>, at: Timestamp, audit: &AuditInfo) -> Result<(), Error> {
     db.run(RESUME, [])?;
     operation::add(db, OperationKind::Resumed, at, audit)
@@ -66,7 +66,7 @@ pub(super) fn last_batch(db: &Db<'_>) -> Result<u64, Error> {
     Ok(read(db)?.batch)
 }
 
-/// What a node needs to go on.
+/// What a node needs to continue.
 pub(super) fn recover(db: &Db<'_>) -> Result<Recovered, Error> {
     let node = read(db)?;
     let mut ready: BTreeSet<InstanceId> = inbox::owners(db)?.into_iter().collect();

@@ -1,4 +1,4 @@
-//! The ledger of schedules: what became of every occurrence.
+//! The ledger of schedules: the outcome of every occurrence.
 
 use meantime_core::{InstanceId, Occurrence, Timestamp};
 use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};

@@ -1,4 +1,4 @@
-//! Opens the file: connections, schema.
+//! Opens the file: connections and schema.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::options::Options;
 /// The size of a page of the file, in bytes.
 pub(super) const PAGE: u64 = 4_096;
 
-/// Longer than any lock of ours is held; only a foreign program could make us wait.
+/// Longer than any of our locks is held; only another program could make us wait.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Cached statements per connection: more than there are.
+/// Cached statements per connection: more than exist.
 const STATEMENTS: usize = 128;
 
-/// Opens the connection that writes, and brings the schema up to date.
+/// Opens the connection that writes, and migrates the schema.
 pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -44,7 +44,7 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error
     Ok(connection)
 }
 
-/// Opens a connection that only reads. The file must have been opened for writing before.
+/// Opens a read-only connection. The file must have been opened for writing before.
 pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(path, flags)?;
@@ -53,8 +53,8 @@ pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, Error
     Ok(connection)
 }
 
-/// Opens a connection that reads long lists, and pauses meanwhile. The others do not: the kernel
-/// waits for them.
+/// Opens a connection for long lists, which pauses regularly while it reads. The other connections
+/// do not pause: the kernel waits for them.
 pub(super) fn list_reader(path: &Path, options: &Options) -> Result<Connection, Error> {
     let mut connection = reader(path, options)?;
     let going_on = || {
@@ -66,7 +66,7 @@ pub(super) fn list_reader(path: &Path, options: &Options) -> Result<Connection, 
     Ok(connection)
 }
 
-/// Operations of SQLite's machine between two points at which a thread that reads may pause.
+/// Operations of SQLite's virtual machine between two points at which a reading thread may pause.
 const PAUSE_OPS: i32 = 2_000;
 
 /// Opens the connection that checkpoints.
@@ -79,7 +79,7 @@ pub(super) fn checkpointer(path: &Path, options: &Options) -> Result<Connection,
     Ok(connection)
 }
 
-/// Bounds the size of the file.
+/// Sets the largest size of the file.
 pub(super) fn set_max_size(connection: &Connection, bytes: Option<u64>) -> Result<(), Error> {
     let pages = bytes.map_or(i64::from(u32::MAX - 1), |bytes| size(bytes / PAGE));
     let set = connection.pragma_update(None, "max_page_count", pages);

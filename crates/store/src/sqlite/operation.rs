@@ -1,4 +1,4 @@
-//! What was done to the store as a whole.
+//! Operations on the store as a whole.
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;

@@ -1,4 +1,4 @@
-//! How a SQLite store is opened.
+//! Options of a SQLite store.
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -6,8 +6,8 @@ pub enum Durability {
     /// Power loss: every commit is synced before it is answered.
     #[default]
     Full,
-    /// The end of the process, not of the machine: the last commits before a power loss may be
-    /// gone. Nothing is damaged, and what is left is a state that existed.
+    /// The end of the process, but not of the machine: the last commits before a power loss may be
+    /// lost. Nothing is damaged; what is left is an earlier consistent state.
     ProcessCrashOnly,
 }
 
@@ -32,12 +32,12 @@ pub struct Options {
     pub reader_cache: u64,
     /// How many reads can run at a time.
     pub readers: usize,
-    /// The longest the write-ahead log may get before the writer itself empties it, in bytes.
+    /// The length of the write-ahead log at which the writer itself checkpoints it, in bytes.
     /// Background checkpoints start at a sixteenth of it.
     pub wal_limit: u64,
-    /// How many units one transaction takes in at most.
+    /// The largest number of units in one transaction.
     pub group_limit: usize,
-    /// The largest the file may become, in bytes; none is as large as the disk allows.
+    /// The largest size of the file, in bytes; `None` means as large as the disk allows.
     pub max_size: Option<u64>,
     /// Opens the store although its write-ahead log is damaged before its end. Everything from the
     /// damage on is lost.

@@ -1,8 +1,8 @@
-//! Removes what is over and old enough: the statements, and what expires by itself.
+//! Deletes expired data: the statements, and rows with their own expiry.
 //!
-//! Which instances go is found by `sweep`, on a connection that only reads. Here they are removed
-//! in the writer's transaction, a bounded number of rows at a time. Tables whose rows carry their
-//! own expiry are in [`EXPIRING`]; a further one is a further line there.
+//! `sweep` finds the instances, on a read-only connection. Here they are deleted in the writer's
+//! transaction, a bounded number of rows at a time. Tables whose rows have their own expiry are
+//! listed in [`EXPIRING`].
 
 use meantime_core::{Keep, Retention, Timestamp};
 use meantime_kernel::store::{Error, Purged};
@@ -23,19 +23,19 @@ const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (id_order, schedu
      (SELECT id_order, scheduled_at, is_start FROM occurrence WHERE id_order = ?1 LIMIT ?2)";
 const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = ?1";
 
-/// Rows that carry their own expiry.
+/// A table whose rows have their own expiry.
 struct Expiring {
-    /// How many go: removes at most ?2 rows whose time ended at or before ?1.
+    /// Deletes at most ?2 rows whose time is at or before ?1.
     delete: &'static str,
     /// The earliest time in the table.
     first: &'static str,
     /// How long they are kept after that time.
     keep: fn(&Retention) -> Keep,
-    /// Where they are counted.
+    /// The counter of deleted rows.
     count: fn(&mut Purged) -> &mut usize,
 }
 
-/// Their time is their expiry: nothing is added.
+/// Their time is the expiry itself.
 const NOW: fn(&Retention) -> Keep = |_| Keep::millis(0);
 
 const EXPIRING: [Expiring; 5] = [
@@ -91,8 +91,8 @@ pub(super) fn all() -> Vec<&'static str> {
     own.into_iter().chain(expiring).collect()
 }
 
-/// Removes instances in their order until the limit is reached, then what has expired. Says how
-/// many of the instances are gone.
+/// Deletes instances in order until the limit is reached, then expired rows. Returns how many of
+/// the instances were deleted completely.
 pub(super) fn purge(
     db: &Db<'_>,
     doomed: &[i64],
@@ -119,8 +119,9 @@ pub(super) fn purge(
     Ok((gone, purged))
 }
 
-/// Removes an instance with all that belongs to it; says whether it is gone. A long history goes in
-/// parts, newest first, so that the row always names what is left.
+/// Deletes an instance with everything that belongs to it; returns whether it was deleted
+/// completely. A long history is deleted in parts, newest first, so that the instance row always
+/// names the rest of the list.
 fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Result<bool, Error> {
     let Some(mut last) = db.first(LAST_HISTORY, [id_order], |row| row.integer(0))? else {
         return Ok(true);
@@ -136,7 +137,7 @@ fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Resu
         }
     }
     if db.first(HAS_OCCURRENCES, [id_order], |_| Ok(()))?.is_some() {
-        // A schedule: it may have had more occurrences than one transaction should remove.
+        // A schedule may have more ledger rows than one transaction should delete.
         let room = limit.saturating_sub(purged.rows()).max(1);
         let occurrences = i64::try_from(room).unwrap_or(i64::MAX);
         let gone = db.run(DELETE_OCCURRENCES, params![id_order, occurrences])?;

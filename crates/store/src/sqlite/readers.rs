@@ -1,14 +1,14 @@
 //! Read-only connections.
 //!
 //! ```text
-//!   one row, what a turn needs ─► a few connections, on the caller's thread
-//!   lists, walks over history ──► threads with a connection each; the caller awaits the answer
+//!   single rows, what a turn needs ─► a few connections, on the caller's thread
+//!   lists, long histories ──────────► threads with a connection each; the caller awaits the answer
 //! ```
 //!
-//! Reading one row takes a few microseconds, less than handing it to another thread would. A list
-//! may take as long as there are rows to pass over: it runs elsewhere, so that no number of them
-//! holds up the kernel or the threads of the runtime. Its thread has a low priority: whoever reads
-//! long lists does not take the processor from those whose work is to be done.
+//! Reading one row takes a few microseconds, less than passing it to another thread would. A list
+//! may take as long as there are rows to skip, so it runs on another thread, and no number of lists
+//! delays the kernel or the threads of the runtime. That thread has a low priority, so that long
+//! lists do not take the processor from other work.
 
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
@@ -32,7 +32,7 @@ type ReadJob = Box<dyn FnOnce(&Connection) + Send>;
 pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
     returned: Condvar,
-    /// Work for the threads, which end when this is gone.
+    /// The queue of the threads, which end when it is dropped.
     lists: Option<Sender<ReadJob>>,
     threads: Vec<(InterruptHandle, JoinHandle<()>)>,
 }
@@ -50,7 +50,8 @@ impl Readers {
             let run = move || {
                 thread_priority::lower(thread_priority::current());
                 pause::install();
-                // The lock is held only while waiting: whoever gets work lets the next one wait.
+                // The lock is held only while waiting: a thread that gets work releases it, and the
+                // next one waits.
                 while let Ok(read) = {
                     let work = work.lock().unwrap_or_else(PoisonError::into_inner);
                     work.recv()
@@ -65,7 +66,7 @@ impl Readers {
         Ok(Self { idle, returned: Condvar::new(), lists: Some(lists), threads })
     }
 
-    /// Runs a short read in a transaction of its own: it sees one state, with every commit that was
+    /// Runs a short read in its own transaction: it sees one state, with every commit that was
     /// answered before.
     pub(super) fn read<T>(
         &self,
@@ -78,8 +79,8 @@ impl Readers {
         in_transaction(connection, read)
     }
 
-    /// Runs a read that may take long, on another thread. One that nobody awaits any longer when
-    /// its turn comes is not run.
+    /// Runs a read that may take long, on another thread. If the caller has dropped the future by
+    /// the time its turn comes, it is not run.
     pub(super) fn list<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Db<'_>) -> Result<T, Error> + Send + 'static,
@@ -87,12 +88,12 @@ impl Readers {
         let (sender, answer) = oneshot::channel();
         let work = move |connection: &Connection| {
             if !sender.is_closed() {
-                // Whoever asked may have gone away meanwhile.
+                // The caller may have dropped the future meanwhile.
                 drop(sender.send(in_transaction(connection, read)));
             }
         };
         if let Some(lists) = &self.lists {
-            // Without threads the sender is dropped, and the answer says so.
+            // Without threads the sender is dropped, and the receiver gets an error.
             let _ = lists.send(Box::new(work));
         }
         let gone = || Err(Error::Bug("a reader ended early".to_owned()));
@@ -110,7 +111,7 @@ impl Readers {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // A list of connections cannot be left half changed.
+        // The list of connections is never left half changed.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,19 +121,19 @@ fn in_transaction<T>(
     read: impl FnOnce(&Db<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     if !connection.is_autocommit() {
-        // Only a panic or an error left it open; the next BEGIN would fail otherwise.
+        // A panic or an error has left the transaction open; the next BEGIN would fail.
         let _ = connection.execute_batch("ROLLBACK");
     }
     let db = Db::new(connection);
     db.run("BEGIN", [])?;
     let result = read(&db);
-    // Nothing was written; ending the read cannot lose anything.
+    // Nothing was written, so ending the read cannot lose anything.
     let ended = db.run("COMMIT", []);
     result.and_then(|value| ended.map(|_| value))
 }
 
-/// The threads close their connections before this is gone: the writer must be the last to close
-/// the file, because only then is the log emptied. Nobody waits for the answers any more.
+/// The threads close their connections before this is dropped: the writer must be the last to close
+/// the file, because only the last connection checkpoints the log. Answers are not needed any more.
 impl Drop for Readers {
     fn drop(&mut self) {
         self.lists = None;
@@ -144,7 +145,7 @@ impl Drop for Readers {
     }
 }
 
-/// A connection that returns to the pool by itself, whatever the read did.
+/// A connection that returns to the pool when it is dropped, whatever the read did.
 struct PooledReader<'a> {
     pool: &'a Readers,
     connection: Option<Connection>,

@@ -15,15 +15,15 @@ pub struct Stats {
     pub turns: u64,
     /// Statements that were executed for them.
     pub statements: u64,
-    /// Transactions that were rolled back and tried again in parts.
+    /// Transactions that were rolled back and repeated in parts.
     pub replays: u64,
     /// Checkpoints that were run.
     pub checkpoints: u64,
-    /// Pages ever written to the write-ahead log.
+    /// Pages written to the write-ahead log in total.
     pub wal_pages: u64,
 }
 
-/// The same, shared between threads.
+/// The same counters, shared between threads.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -36,7 +36,8 @@ pub(super) struct Counters {
     pub(super) wal_pages: AtomicU64,
     /// Backups that are running.
     pub(super) backups: AtomicU64,
-    /// A sync failed or a commit was lost: nothing may be written until the file is opened anew.
+    /// A sync failed or the answer of a commit was lost: nothing may be written until the file is
+    /// reopened.
     pub(super) failed: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! The store trait on SQLite.
+//! The `Store` trait on SQLite.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -28,9 +28,9 @@ use super::{
 };
 use crate::sweep::Sweep;
 
-/// A store in one SQLite file, owned by this process while the value lives.
+/// A store in one SQLite file, owned by this process while the value exists.
 pub struct SqliteStore {
-    // Dropped in this order: the writer is the last to close the file and empties its log.
+    // Dropped in this order: the writer is the last to close the file and checkpoints its log.
     readers: Readers,
     writer: Writer,
     counters: Arc<Counters>,
@@ -42,7 +42,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a store, making the file and bringing its schema up to date as needed.
+    /// Opens a store; creates the file and migrates its schema if needed.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
         let (ownership, identity) = identity::own(&path)?;
@@ -51,7 +51,7 @@ impl SqliteStore {
         wal.accept(&options)?;
         let connection = open::writer(&path, &options)?;
         if wal.has_tail {
-            // What one power loss left must not look like damage after the next one.
+            // The remains of one power loss must not look like damage after the next one.
             checkpoint::reset_wal(&connection)?;
         }
         let counters = Arc::new(Counters::default());
@@ -74,21 +74,21 @@ impl SqliteStore {
         self.counters.read()
     }
 
-    /// Whether writing has failed for good: a sync failed or the answer to a commit was lost. All
-    /// further commits are refused; the process should end and recover from the file.
+    /// Whether writing has failed for good: a sync failed, or the answer of a commit was lost. All
+    /// further commits are rejected; the process should end and recover from the file.
     pub fn has_failed(&self) -> bool {
         self.counters.has_failed()
     }
 
-    /// Changes how large the file may become; none is as large as the disk allows.
+    /// Sets the largest size of the file; `None` means as large as the disk allows.
     pub fn set_max_size(&self, bytes: Option<u64>) -> BoxFuture<'_, ()> {
         let answer = self.writer.set_max_size(bytes);
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }
 
-    /// Copies the store to a new file while it is in use, on a thread of its own. The copy is one
-    /// state that existed, with everything that was answered before. It is paused: opening it needs
-    /// a confirmation, like opening what [`Self::restore`] makes of it.
+    /// Backs up the store to a new file while it is in use, on its own thread. The backup is one
+    /// consistent state with everything that was answered before. It is paused: it must be resumed,
+    /// like a file that [`Self::restore`] creates from it.
     pub fn backup(
         &self,
         to: impl AsRef<Path>,
@@ -112,7 +112,7 @@ impl SqliteStore {
         })
     }
 
-    /// Copies a store that another process may be using, like [`Self::backup`].
+    /// Backs up a store that another process may be using, like [`Self::backup`].
     pub fn backup_of(
         path: impl AsRef<Path>,
         to: impl AsRef<Path>,
@@ -123,7 +123,7 @@ impl SqliteStore {
         backup::backup(path.as_ref(), to.as_ref(), options, now, progress)
     }
 
-    /// Looks for damage in a store that another process may be using. Nothing is written; every
+    /// Checks for damage in a store that another process may be using. Nothing is written; every
     /// problem is a line of text.
     pub fn check_of(path: impl AsRef<Path>, options: &Options) -> Result<Vec<String>, Error> {
         check::check(path.as_ref(), options)
@@ -139,8 +139,8 @@ impl SqliteStore {
         check::visit_live(path.as_ref(), options, visit)
     }
 
-    /// Makes a new file from a copy. The kernel that opens it is paused until somebody confirms,
-    /// and has a new epoch, so that workers of the former life are refused (I5).
+    /// Creates a new file from a backup. The kernel that opens it is paused until it is resumed,
+    /// and has a new epoch, so that tokens of the former process are stale (I5).
     pub fn restore(
         copy: impl AsRef<Path>,
         to: impl AsRef<Path>,
@@ -151,16 +151,17 @@ impl SqliteStore {
         backup::restore(copy.as_ref(), to.as_ref(), options, now, audit)
     }
 
-    /// Gathers what may go, on a reader, and takes the walk out for as long as the writer needs.
+    /// Finds expired instances, on a reader, and takes the scan out while the writer deletes them.
     fn sweep(&self, request: &PurgeRequest) -> Result<Sweep, Error> {
         let mut sweep = std::mem::take(&mut *self.sweep_state());
-        // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
+        // If this fails, or the caller drops the future, the scan starts again from the beginning:
+        // only time is lost.
         self.readers.read(|db| sweep::find_expired(db, &mut sweep, request))?;
         Ok(sweep)
     }
 
     fn sweep_state(&self) -> MutexGuard<'_, Sweep> {
-        // A walk that a panic left half done is as good as a new one.
+        // If a panic interrupted the scan, it only starts again.
         self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,7 +198,7 @@ fn fetch(db: &Db<'_>, request: &FetchRequest) -> Result<Fetched, Error> {
     Ok(Fetched { instances, tasks, claims, incidents, damaged_tasks, hold: None })
 }
 
-/// One instance with the head of its inbox. What cannot be decoded is its own trouble only.
+/// Reads one instance with the head of its inbox. Damage is reported for this instance only.
 fn fetch_instance(db: &Db<'_>, wanted: Wanted, limit: usize) -> Result<FetchedInstance, Error> {
     let mut row = if wanted.row { instance::get_lenient(db, wanted.id)? } else { None };
     let mut damage = row.as_mut().and_then(|row| row.meta.damaged.take());
@@ -235,7 +236,7 @@ impl Store for SqliteStore {
         self.read(node::recover)
     }
 
-    // One process owns the file: its share is everything, and so is its view ahead.
+    // One process owns the file: its partition is everything.
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
         self.read(|db| timer::due(db, query.after, query.limit))
     }
@@ -374,7 +375,7 @@ impl Store for SqliteStore {
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }
 
-    /// Reads the whole file, so it runs on a thread and a connection of its own.
+    /// Reads the whole file, so it runs on its own thread and connection.
     fn check(&self) -> BoxFuture<'_, Vec<String>> {
         let (sender, answer) = oneshot::channel();
         let (path, options) = (self.path.clone(), self.options.clone());

@@ -1,4 +1,4 @@
-//! Those who wait for messages and broadcasts.
+//! Subscriptions to messages and broadcasts.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub(super) fn delete(db: &Db<'_>, channel: &ChannelKey, seq: u64) -> Result<(), 
     db.run(DELETE, params![kind.name(), key, name, int(seq)]).map(drop)
 }
 
-/// Those who wait longest, of each definition.
+/// The longest waiting subscriptions of each definition.
 pub(super) fn waiting(
     db: &Db<'_>,
     channel: &ChannelKey,
@@ -56,7 +56,7 @@ pub(super) fn waiting(
 ) -> Result<VecDeque<SubscriptionRow>, Error> {
     let ChannelKey { kind, key, name } = channel;
     let mut found = Vec::new();
-    // Names are never empty, but those of subscriptions that an earlier release wrote may be.
+    // Names are never empty, except in subscriptions that an earlier release wrote.
     let mut definition = Some(String::new());
     while let Some(at) = definition {
         let params = params![kind.name(), key, name, at];

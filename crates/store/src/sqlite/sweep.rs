@@ -1,4 +1,4 @@
-//! Finds the instances that may go, on a connection that only reads.
+//! Finds expired instances, on a read-only connection.
 
 use meantime_core::Timestamp;
 use meantime_kernel::store::{Error, PurgeRequest};
@@ -21,7 +21,7 @@ const EVENT: &str = "SELECT 1 FROM inbox WHERE id_order = ?1";
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASK, EVENT];
 
-/// Fills the list of what may go, up to the limit and a bounded number of looks.
+/// Fills the list of instances to delete, up to the limit and a bounded number of ranges.
 pub(super) fn find_expired(
     db: &Db<'_>,
     sweep: &mut Sweep,
@@ -35,7 +35,7 @@ pub(super) fn find_expired(
     Ok(())
 }
 
-/// When there is something expired again.
+/// When the next instance expires.
 pub(super) fn next(
     db: &Db<'_>,
     sweep: &Sweep,
@@ -67,7 +67,7 @@ fn look(db: &Db<'_>, sweep: &mut Sweep, range: Range, request: &PurgeRequest) ->
     Ok(())
 }
 
-/// All members of a tree, descendants first; none when one of them is not over.
+/// All members of a tree, descendants first; `None` if one of them cannot be deleted.
 fn tree(db: &Db<'_>, root: i64) -> Result<Option<Vec<i64>>, Error> {
     let mut members = Vec::new();
     let mut next = vec![root];

@@ -1,4 +1,4 @@
-//! Tasks that are not over, or are over and detached.
+//! Tasks that have not ended, or that have ended and were detached.
 
 use meantime_core::{TaskId, TaskKind, TaskSpec, Timestamp};
 use meantime_kernel::store::{Error, Page, TaskFilter, TaskRow, TaskState, WaitingTask};
@@ -62,12 +62,12 @@ pub(super) fn insert(db: &Db<'_>, row: &TaskRow) -> Result<(), Error> {
     write(db, INSERT, row, None).map(drop)
 }
 
-/// Replaces the row if it was claimed so often (I5).
+/// Replaces the row if it has this number of claims (I5).
 pub(super) fn replace(db: &Db<'_>, row: &TaskRow, claims: u32) -> Result<bool, Error> {
     Ok(write(db, REPLACE, row, Some(claims))? == 1)
 }
 
-/// Removes a task; says whether its fence, if it has one, held.
+/// Removes a task; returns whether its fence, if it has one, held.
 pub(super) fn delete(db: &Db<'_>, id: TaskId, claims: Option<u32>) -> Result<bool, Error> {
     let (id_order, turn_no, ordinal, id_random) = key_columns(id);
     match claims {
@@ -78,7 +78,7 @@ pub(super) fn delete(db: &Db<'_>, id: TaskId, claims: Option<u32>) -> Result<boo
     }
 }
 
-/// Leaves a task to itself.
+/// Detaches a task.
 pub(super) fn detach(db: &Db<'_>, id: TaskId) -> Result<(), Error> {
     db.run(DETACH, key_columns(id)).map(drop)
 }
@@ -87,7 +87,7 @@ pub(super) fn get(db: &Db<'_>, id: TaskId) -> Result<Option<TaskRow>, Error> {
     db.first(GET, key_columns(id), |row| read(row))
 }
 
-/// A task, unless it cannot be decoded: then it is told apart.
+/// A task; one that cannot be decoded is returned separately.
 pub(super) fn get_lenient(
     db: &Db<'_>,
     id: TaskId,

@@ -1,4 +1,4 @@
-//! Tests of what only this crate can see: the schema, its migrations, and how statements run.
+//! Tests of the parts that only this crate can see: schema, migrations, query plans.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::migration::Migration;
 
-/// Statements that may walk over a table: none of them runs for a turn.
+/// Statements that may scan a table: none of them runs for a turn.
 const SCANS: &[(&str, &str)] = &[
     ("FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.id_order", "check reads everything"),
     ("SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer", "check"),

@@ -88,7 +88,7 @@ pub(super) fn due(
     after: Option<TimerKey>,
     limit: usize,
 ) -> Result<Vec<TimerRow>, Error> {
-    // After a frozen key comes nothing that can fire.
+    // No timer after a frozen key can fire.
     if after.is_some_and(|key| key.frozen) {
         return Ok(Vec::new());
     }
@@ -124,7 +124,7 @@ pub(super) fn count(db: &Db<'_>, query: &TimerCount) -> Result<Vec<(u64, u64)>, 
     db.some(COUNT, values, usize::MAX, |row| Ok(Some((row.number(0)?, row.number(1)?))))
 }
 
-/// Timers of one instance are named in its open list: no index by instance is needed.
+/// Timers of one instance are listed in its open list: no index by instance is needed.
 fn of_instance(
     db: &Db<'_>,
     id: InstanceId,

@@ -1,4 +1,4 @@
-//! What is below a root.
+//! The number of live instances below each root.
 
 use meantime_core::InstanceId;
 use meantime_kernel::store::{Error, Tree};
@@ -29,7 +29,7 @@ pub(super) fn leave(db: &Db<'_>, root: InstanceId) -> Result<(), Error> {
     Ok(())
 }
 
-/// What there is; nothing when there is nobody below it.
+/// The number below a root; `None` if there are none.
 pub(super) fn find(db: &Db<'_>, root: InstanceId) -> Result<Option<Tree>, Error> {
     db.first(FIND, [id_order(root)], |row| {
         Ok(Tree { live: row.number(0)?, is_ending: row.flag(1)? })

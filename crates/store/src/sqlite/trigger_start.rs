@@ -1,4 +1,4 @@
-//! What messages and broadcasts start.
+//! The definitions that messages and broadcasts start.
 
 use meantime_core::{DefinitionId, Trigger};
 use meantime_kernel::store::{ChannelKind, DefinitionHead, Error};
@@ -22,7 +22,7 @@ const STARTS: &str = concat!(
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[CLEAR, PUT, STARTS];
 
-/// Replaces what a definition name starts.
+/// Replaces the triggers of a definition name.
 pub(super) fn set(
     db: &Db<'_>,
     name: &str,
@@ -39,7 +39,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// What a message or broadcast of the name starts, by definition name.
+/// The definitions that a message or broadcast of this name starts, by definition name.
 pub(super) fn starts(
     db: &Db<'_>,
     kind: ChannelKind,

@@ -1,17 +1,17 @@
-//! Checks the write-ahead log that a process left behind, before SQLite reads it.
+//! Checks the write-ahead log that an ended process left, before SQLite reads it.
 //!
 //! ```text
 //!   header │ frame … frame+commit │ frame … frame+commit │ frame ✗ frame … (frame+commit)
 //!           └─── each checksum builds on those before ───┘ the chain ends here
 //! ```
 //!
-//! SQLite follows the chain of checksums, takes everything behind its end for a transaction that
-//! was being written during a power loss, and drops it silently. That is right for the last
-//! transaction, because each one is synced before the next begins. If a commit behind the break is
+//! SQLite follows the chain of checksums, assumes that everything after its end is a transaction
+//! that was being written during a power loss, and drops it silently. That is correct for the last
+//! transaction, because each one is synced before the next begins. If a commit after the break is
 //! followed by another frame, acknowledged commits are damaged.
 //!
-//! After a start that found frames behind the end of the chain the log is reset. So the remains of
-//! one power loss cannot look like damage after the next one.
+//! If a start finds frames after the end of the chain, the log is reset afterwards, so that the
+//! remains of one power loss cannot look like damage after the next one.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -24,17 +24,17 @@ use super::options::{Durability, Options};
 const HEADER: usize = 32;
 const FRAME: usize = 24;
 
-/// The first number of a log; its lowest bit says in which order bytes are summed.
+/// The magic number of a log; its lowest bit gives the byte order of the checksums.
 const MAGIC: u32 = 0x377f_0682;
 
-/// What was found in a log.
+/// The result of the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct WalReport {
     /// Frames up to the end of the chain.
     pub(super) valid_frames: u64,
-    /// Whether frames of the same log lie behind it.
+    /// Whether frames of the same log follow it.
     pub(super) has_tail: bool,
-    /// Commits behind the end of the chain that were followed by another transaction: they had been
+    /// Commits after the end of the chain that were followed by another transaction: they had been
     /// acknowledged.
     pub(super) lost_commits: u64,
     /// The header does not match its checksum.
@@ -42,7 +42,7 @@ pub(super) struct WalReport {
 }
 
 impl WalReport {
-    /// What is wrong, in words.
+    /// The damage, as text.
     pub(super) fn damage(&self) -> Option<String> {
         if self.is_headless {
             return Some("the header of the write-ahead log is damaged".to_owned());
@@ -56,8 +56,8 @@ impl WalReport {
 }
 
 impl WalReport {
-    /// Refuses a damaged log. Without a sync after every commit several transactions may be torn
-    /// after a power loss, and nothing can be told.
+    /// Refuses a damaged log. Without a sync after every commit, a power loss may tear several
+    /// transactions, and damage cannot be distinguished from that.
     pub(super) fn accept(&self, options: &Options) -> Result<(), Error> {
         let is_synced = options.durability == Durability::Full;
         match self.damage() {
@@ -67,7 +67,7 @@ impl WalReport {
     }
 }
 
-/// Reads a log. One that is not there, or that has never been written, is sound.
+/// Reads a log. A missing or empty log is sound.
 pub(super) fn inspect(path: &Path) -> Result<WalReport, Error> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(WalReport::default()),
@@ -80,7 +80,7 @@ fn io(path: &Path, error: &std::io::Error) -> Error {
     Error::Unavailable(format!("{}: {error}", path.display()))
 }
 
-/// The running checksum that every frame is checked with.
+/// The running checksum of the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct WalChecksum(u32, u32);
 
@@ -134,7 +134,8 @@ fn read(mut log: impl Read + Seek) -> std::io::Result<WalReport> {
     let salts = &header[16..24];
     let mut report = WalReport::default();
     let mut is_chained = true;
-    // Commits behind the chain; the last one belongs to the last transaction.
+    // Commits after the end of the chain; the last one may belong to the last, unacknowledged
+    // transaction.
     let mut behind = 0;
     let mut frame = vec![0; FRAME + page];
     let frames = (length - HEADER as u64) / frame.len() as u64;
@@ -152,7 +153,7 @@ fn read(mut log: impl Read + Seek) -> std::io::Result<WalReport> {
             }
         }
         if is_of_log {
-            // Whatever was committed before this frame was followed by it.
+            // All commits before this frame were followed by it, so they had been acknowledged.
             report.lost_commits = behind;
             report.has_tail = true;
             behind += u64::from(word(head, 4) != 0);
@@ -169,7 +170,7 @@ mod tests {
 
     const PAGE: usize = 512;
 
-    /// A log of transactions with so many frames each.
+    /// A log with transactions of the given numbers of frames.
     fn log(transactions: &[usize]) -> Vec<u8> {
         let mut log = Vec::new();
         for word in [MAGIC, 3_007_000, 512, 0, 17, 4_711] {
@@ -198,7 +199,7 @@ mod tests {
         read(Cursor::new(log)).expect("memory can be read")
     }
 
-    /// Where a byte of a frame's page is, from 1.
+    /// The position of a byte of a frame's page; frames count from 1.
     fn in_frame(frame: usize, at: usize) -> usize {
         HEADER + (frame - 1) * (FRAME + PAGE) + at
     }

@@ -1,9 +1,10 @@
 //! The writer thread: group commit.
 //!
-//! Everything that was queued while the previous commit was syncing goes into one transaction, so
-//! one sync serves many turns; when idle, a plan is committed at once (I11). Units fail each for
-//! itself: a fence that does not hold skips its unit. Only two things undo the transaction: a
-//! fence among a unit's writes, and an error. Then the rest is tried again without the culprit.
+//! All plans that were queued while the previous commit was syncing go into one transaction, so one
+//! sync serves many turns; when the store is idle, a plan is committed at once (I11). Units fail
+//! independently: a fence that does not hold skips its unit. Only two things roll the transaction
+//! back: a fence among the writes of a unit, and an error. Then the rest is tried again without the
+//! failing part.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,13 +27,13 @@ use super::options::Options;
 use super::stats;
 use super::stats::Counters;
 
-/// What a plan is answered with.
+/// The answer to a plan.
 pub(super) type Answer = Result<Vec<UnitResult>, Error>;
 
-/// Times a whole group is tried again before its plans are tried one by one.
+/// How often a whole group is repeated before its plans are tried one by one.
 const GROUP_REPLAYS: usize = 8;
 
-/// The thread that writes, and the way to it.
+/// The writer thread and its queue.
 pub(super) struct Writer {
     queue: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +42,7 @@ pub(super) struct Writer {
 enum Job {
     Commit(Box<Plan>, oneshot::Sender<Answer>),
     SetMaxSize(Option<u64>, oneshot::Sender<Result<(), Error>>),
-    /// A transaction of its own, behind the plans that wait.
+    /// A separate transaction, after the plans that wait.
     Transact(Transact),
 }
 
@@ -74,7 +75,7 @@ impl Writer {
         receiver
     }
 
-    /// Changes how large the file may become.
+    /// Sets the largest size of the file.
     pub(super) fn set_max_size(&self, bytes: Option<u64>) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         self.send(Job::SetMaxSize(bytes, sender));
@@ -92,7 +93,8 @@ impl Writer {
     }
 
     fn send(&self, job: Job) {
-        // A writer that is gone drops the job, and with it the sender: its receiver learns so.
+        // If the thread has ended, the job is dropped with its sender, and the receiver gets an
+        // error.
         if let Some(queue) = &self.queue {
             drop(queue.send(job));
         }
@@ -109,8 +111,8 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread owns. Checkpoints end before the connection closes, because the last connection
-/// to close empties the log.
+/// The state of the thread. Checkpoints end before the connection closes, because the last
+/// connection to close checkpoints the log.
 struct WriteJob {
     checkpoints: Checkpoints,
     connection: Connection,
@@ -119,13 +121,13 @@ struct WriteJob {
     group_limit: usize,
 }
 
-/// Why a transaction did not take effect, or may not have.
+/// Why a transaction had no effect, or may have had none.
 enum Undone {
-    /// A fence among the writes of a unit of a plan.
+    /// A fence among the writes of a unit of a plan did not hold.
     Fence { plan: usize, unit: usize },
     /// Nothing was written.
     Failed(Error),
-    /// COMMIT was sent and its answer is useless (I2).
+    /// COMMIT failed in a way that leaves its effect unknown (I2).
     InDoubt { results: Vec<Vec<UnitResult>>, message: String },
 }
 
@@ -180,11 +182,14 @@ impl WriteJob {
                     left_out.get_mut(plan).map(|units| units.insert(unit));
                 }
                 Err(Undone::InDoubt { results, message }) => {
+                    // The log may hold a part of the transaction: this process must not append to
+                    // it, and the recovery of the next one decides.
                     self.counters.fail();
                     let doubt = |results| Error::Ambiguous { results, message: message.clone() };
                     return results.into_iter().map(|results| Err(doubt(results))).collect();
                 }
                 Err(Undone::Failed(error)) if plans.len() == 1 => return vec![Err(error)],
+                // One of the plans causes the error: alone, only that plan fails.
                 Err(Undone::Failed(_)) => break,
             }
             Counters::add(&self.counters.replays, 1);
@@ -192,7 +197,7 @@ impl WriteJob {
         plans.iter().flat_map(|plan| self.commit(std::slice::from_ref(plan))).collect()
     }
 
-    /// Runs something that is not a plan in a transaction of its own.
+    /// Runs a separate transaction that is not a plan.
     fn transact<T>(
         &mut self,
         change: impl FnOnce(&Db<'_>) -> Result<T, Error>,
@@ -205,7 +210,7 @@ impl WriteJob {
             match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
                 Ok(_) => self.identity.check().map(|()| made),
                 Err(error) if is_in_doubt(&error) => {
-                    // Whoever asked looks again after the restart; nobody else was told.
+                    // The caller checks again after the restart; nobody else was answered.
                     self.counters.fail();
                     Err(Error::Failed(error.to_string()))
                 }
@@ -251,7 +256,7 @@ impl WriteJob {
             }
             node::advance(&db, mark).map_err(Undone::Failed)?;
             match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
-                // A commit to a file that nobody can find again is not acknowledged.
+                // A commit to a file that cannot be found again is not acknowledged.
                 Ok(_) => self.identity.check().map(|()| results).map_err(Undone::Failed),
                 Err(error) if is_in_doubt(&error) => {
                     Err(Undone::InDoubt { results, message: error.to_string() })
@@ -260,9 +265,9 @@ impl WriteJob {
             }
         };
         let outcome = work();
-        // After some errors, such as a full disk, SQLite has rolled back by itself.
+        // After some errors, such as a full disk, SQLite has already rolled back.
         if !self.connection.is_autocommit() {
-            // If even this fails the connection is still inside, and the next BEGIN says so.
+            // If this fails, the transaction is still open, and the next BEGIN fails.
             drop(db.run("ROLLBACK", []));
         }
         if let Ok(results) = &outcome {
@@ -284,7 +289,7 @@ impl WriteJob {
         Counters::add(count, number(plans.len()));
         Counters::add(all, number(units().count()));
         Counters::add(turned, number(turns.count()));
-        // COMMIT itself is counted with the statement that began the transaction.
+        // COMMIT itself counts with the statement that began the transaction.
         Counters::add(&self.counters.statements, statements + 1);
     }
 }

@@ -1,4 +1,4 @@
-//! How a plan is committed: few statements, in parts that do not harm each other.
+//! How a plan is committed: few statements, and units that do not affect each other.
 
 use meantime_kernel::store::{
     Fence, Page, Store, TaskFilter, TimerFilter, Unit, UnitResult, Write,

@@ -1,5 +1,4 @@
-//! The history of all instances can be followed without missing a row, whatever order commits end
-//! in.
+//! A reader that follows the history of all instances misses no row, in whatever order commits end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +19,7 @@ fn whoever_follows_the_history_misses_nothing() {
         let (store, next) = (Arc::clone(&store), Arc::clone(&next));
         std::thread::spawn(move || {
             for round in 0..40_u64 {
-                // Numbers are given out just before the commit, and small plans overtake large
-                // ones.
+                // Numbers are assigned just before the commit, and small plans overtake large ones.
                 let width = if writer % 2 == 0 { 200 } else { 1 };
                 let first = next.fetch_add(width, Ordering::SeqCst);
                 let writes = (first..first + width).map(|seq| Write::History(history(1, seq)));

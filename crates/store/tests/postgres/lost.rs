@@ -1,5 +1,5 @@
-//! Lost connections, lost answers and servers that die: nothing acknowledged is lost, nothing is
-//! done twice (P1, P12).
+//! Lost connections, lost answers and servers that die: nothing acknowledged is lost, and nothing
+//! is done twice (P1, P12).
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::rows::{
     turn, turn_of,
 };
 
-/// Ends every connection of others to the database that is inside a transaction, or all of them.
+/// Terminates the other connections to the database: those inside a transaction, or all.
 fn cut(url: &str, which: &str) -> i64 {
     let sql = format!(
         "SELECT pid::bigint * pg_terminate_backend(pid)::int FROM pg_stat_activity WHERE {which} \
          AND application_name = 'meantime' AND datname = current_database()"
     );
     let cut = query(url, &sql);
-    // One of them is made again at once, with another number.
+    // One of them is reopened at once, with another process id.
     let pids: Vec<String> = cut.iter().map(i64::to_string).collect();
     let left =
         format!("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY ('{{{}}}')", pids.join(","));
@@ -111,11 +111,11 @@ fn a_commit_that_is_still_under_way_is_waited_for() {
     let store = Arc::new(store);
     proxy.next_commit(Fate::IsLate);
     doubtful(&store, 2);
-    // Meanwhile others commit, and nobody reads beyond what may still appear.
+    // Meanwhile other commits happen, and no reader goes beyond rows that may still appear.
     commit(&*store, 3, vec![start(&instance(2))]);
     let conditional_writes = Arc::clone(&store);
     let answer = std::thread::spawn(move || block_on(conditional_writes.is_committed(2)));
-    // The question waits for the row that the late commit has locked.
+    // The query waits for the row lock of the late commit.
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
                    AND datname = current_database()";
     while query(database.url(), waiting)[0] == 0 {}
@@ -138,7 +138,7 @@ fn a_server_that_dies_loses_nothing_that_was_answered() {
             answered += 1;
         }
         cluster.crash().expect("it starts again");
-        // The first call after that may still meet a dead connection; nothing is written by it.
+        // The first call after that may still use a dead connection; it writes nothing.
         let probe = || block_on(store.recover(meantime_kernel::store::Partition::ALL));
         while let Err(error) = probe() {
             assert_eq!(error.class(), Class::Transient, "{error}");

@@ -1,4 +1,4 @@
-//! What must not be missed or done twice when two nodes do it at the same moment.
+//! Work that must be neither missed nor done twice when two nodes do it at the same moment.
 
 use std::sync::{Arc, Barrier};
 
@@ -12,7 +12,7 @@ use crate::rows::{
     NOW, commit, fresh_database, id, instance, node, publish, start, subscribe, take, try_commit,
 };
 
-/// Lets two nodes commit a unit each at the same moment, again and again.
+/// Lets two nodes commit a unit each at the same moment, many times.
 fn race(
     rounds: u64,
     one: &Arc<PostgresStore>,
@@ -60,7 +60,7 @@ fn a_message_and_its_receiver_cannot_miss_each_other() {
                 UnitResult::Done(done) => done.woken == [id(1)],
                 _ => false,
             });
-            // Whoever came second found the first.
+            // The later of the two commits found the row of the earlier one.
             assert_eq!(woken.count(), 1, "{}: {results:?}", key(round));
             let inbox = take(&*store, &[1]).instances.remove(0).inbox;
             assert_eq!(inbox.len(), usize::try_from(round).expect("few").min(9));
@@ -141,7 +141,7 @@ fn many_plans_on_the_same_channels_do_not_wait_in_a_circle() {
     let database = fresh_database();
     let nodes = [Arc::new(node(&database)), Arc::new(node(&database))];
     commit(&*nodes[0], 1, vec![start(&instance(1))]);
-    // Some plans have more channels than are locked one by one.
+    // Some plans have more channels than are locked individually.
     let threads = (0..8_u64).map(|thread| {
         let store = Arc::clone(&nodes[usize::try_from(thread % 2).unwrap_or(0)]);
         std::thread::spawn(move || {
@@ -166,7 +166,7 @@ fn many_plans_on_the_same_channels_do_not_wait_in_a_circle() {
     assert_eq!(nodes[0].stats().replays + nodes[1].stats().replays, 0);
     let problems = block_on(nodes[0].check()).expect("it can be checked");
     assert_eq!(problems, Vec::<String>::new());
-    // No channel has both a message and somebody who waits for one.
+    // No channel has both a message and a subscription.
     for place in 0..40 {
         let channel = ChannelKey::message("m", &place.to_string());
         let sides = crate::rows::sides(&database, &channel);

@@ -1,4 +1,4 @@
-//! Several nodes on one database: locks, leases, notices, and who is kept out.
+//! Several nodes on one database: locks, leases, notifications, and nodes that are fenced off.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -32,7 +32,7 @@ fn an_instance_is_in_the_hands_of_one_node_at_a_time() {
     assert!(!rest.instances[1].busy && rest.instances[1].row.is_some());
     let results = try_commit(&one, held, 2, vec![turn(&next(&instance(1)))]);
     assert!(matches!(results.expect("it commits")[..], [UnitResult::Done(_)]));
-    // What the other one read before is stale.
+    // What the other node fetched before is stale.
     let results = try_commit(&other, rest, 1, vec![turn(&next(&instance(1)))]);
     assert_eq!(results.expect("it commits"), [UnitResult::Conflict]);
     assert_eq!(turn_of(&other, 1), Some(2));
@@ -66,7 +66,7 @@ fn two_nodes_hand_out_different_tasks() {
     let (mine, yours) = (ids(&first), ids(&second));
     assert_eq!((mine.len(), yours.len()), (6, 4));
     assert!(mine.iter().all(|id| !yours.contains(id)));
-    // Whoever wants to cancel one of them meanwhile does not wait.
+    // A cancellation of one of them does not wait meanwhile.
     let withdraw = Write::DeleteTask { id: mine[0], claims: None };
     let unit = Unit { writes: vec![withdraw], ..Unit::default() };
     let results = try_commit(&other, Fetched::default(), 1, vec![unit]).expect("it answers");
@@ -118,7 +118,7 @@ fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_lease_again() 
     commit(&silent, 4, late);
 }
 
-/// Two nodes that go by the database's clock.
+/// Two nodes that use the clock of the database.
 fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
     let (one, other) = (open(database.options()), open(database.options()));
     for store in [&one, &other, &one] {
@@ -147,21 +147,22 @@ fn a_process_that_ended_loses_its_node_index_before_its_lease_is_over() {
 fn a_stall_of_the_database_costs_nobody_its_lease() {
     let database = fresh_database();
     let (one, other) = real_nodes(&database);
-    // As if nobody had got through for twenty seconds: both leases are over.
+    // As if no heartbeat had succeeded for twenty seconds: both leases have expired.
     query(database.url(), "UPDATE node_lease SET until_at = until_at - 20000 RETURNING until_at");
     let membership = block_on(other.renew_lease(NOW)).expect("it has a node_lease");
     assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
     let membership = block_on(one.renew_lease(NOW)).expect("it has a node_lease");
     assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
-    // Who is silent while others get through has lost its lease, session or not.
+    // A node that sends no heartbeat while others do has lost its lease, even if its session is
+    // open.
     let silent =
         "UPDATE node_lease SET until_at = until_at - 20000 WHERE number = 0 RETURNING until_at";
     query(database.url(), silent);
     while block_on(other.renew_lease(NOW)).expect("it has a node_lease").nodes != [NodeIndex(1)] {}
 }
 
-/// Two nodes that go by the clock of a database, which the test moves: a function of that name
-/// comes before the server's own.
+/// Two nodes that use the clock of a database, which the test moves: a function of the same name
+/// hides the server's own.
 struct Watched {
     database: Database,
     nodes: [PostgresStore; 2],
@@ -184,7 +185,7 @@ impl Watched {
         watched
     }
 
-    /// Both send a heartbeat, second after second, and have their leases, perhaps again.
+    /// Both nodes send heartbeats, second after second, and hold or regain their leases.
     fn renew_together(&mut self, seconds: usize) {
         for _ in 0..seconds {
             let (first, second) = (self.renew_lease(0), self.renew_lease(1));
@@ -210,7 +211,7 @@ impl Watched {
 #[test]
 fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
     let mut watched = Watched::new();
-    // However the heartbeats of the two lie to each other.
+    // The heartbeats of the two nodes have different offsets.
     for (number, shift) in (1..).zip([0, 1, 700, 1_500, 2_999]) {
         watched.renew_together(4);
         commit(&watched.nodes[0], 2 * number, vec![start(&instance(number))]);
@@ -218,8 +219,8 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
         watched.renew_lease(0);
         let lease_over = watched.now + NodeIndex::LEASE_MS;
         watched.set(watched.now + 3_000 - shift);
-        // From now on the first one is silent, and its session stays open. The second one sends
-        // its heartbeats as the kernel does: every three seconds, or when a lease may be free.
+        // From now on the first node is silent, and its session stays open. The second one sends
+        // heartbeats as the kernel does: every three seconds, or when a lease may have expired.
         loop {
             let membership = watched.renew_lease(1);
             if membership.nodes == [NodeIndex(1)] {
@@ -232,7 +233,7 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
         }
         let late = watched.now - lease_over;
         assert!((0..=2_000).contains(&late), "{late} ms after its lease, with {shift}");
-        // What is refused to the one is not in the way of the other.
+        // A rejected commit of one node does not block the other.
         let next = vec![turn(&next(&instance(number)))];
         let refused =
             try_commit(&watched.nodes[0], Fetched::default(), 2 * number + 1, next.clone());
@@ -248,7 +249,7 @@ fn a_commit_that_was_refused_has_let_go_of_its_rows() {
     commit(&silent, 1, vec![start(&instance(1))]);
     let mut row = instance(1);
     for round in 1..=20 {
-        // Its lease is gone; it has read, and knows nothing of that.
+        // Its lease has expired; it has fetched before, and does not know it.
         let taken = take(&silent, &[1]);
         let membership =
             block_on(other.renew_lease(later(100 * i64::try_from(round).expect("small"))));
@@ -272,7 +273,7 @@ fn a_stall_of_the_database_of_any_length_evicts_nobody() {
     for (number, (stall, first)) in (1..).zip(orders) {
         watched.renew_together(4);
         watched.set(watched.now + stall);
-        // Whoever failed tries again every second: the other one is later by that at most.
+        // A node that failed tries again every second, so the other is later by at most that.
         for _ in 0..3 {
             for node in [first, 1 - first] {
                 let membership = watched.renew_lease(node);
@@ -396,6 +397,6 @@ fn who_does_not_share_keeps_others_out() {
     let refused = block_on(PostgresStore::open(impatient(false)));
     assert_eq!(refused.expect_err("it is shared").code(), "store_locked");
     drop(store);
-    // A process that has just ended is waited for.
+    // Opening waits for a process that has just ended.
     alone(&database);
 }

@@ -1,4 +1,4 @@
-//! A proxy that loses things on purpose: it reads enough of the protocol to know a COMMIT.
+//! A proxy that drops messages on purpose: it parses enough of the protocol to recognise a COMMIT.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +8,17 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
-/// What becomes of the next COMMIT.
+/// The fate of the next COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It passes, and so does its answer.
     Passes,
-    /// It reaches the server, and its answer is lost with the connection.
+    /// It reaches the server, and the connection is cut before its answer.
     LosesItsAnswer,
-    /// It never reaches the server, and the connection is lost.
+    /// The connection is cut before it reaches the server.
     GetsLost,
-    /// The caller's connection is lost, and it reaches the server only when it is let go.
+    /// The connection of the client is cut, and it reaches the server only when the test releases
+    /// it.
     IsLate,
 }
 
@@ -52,12 +53,12 @@ impl Proxy {
         Self { url, fate, let_go, _runtime: runtime }
     }
 
-    /// What becomes of the next COMMIT.
+    /// Sets the fate of the next COMMIT.
     pub(crate) fn next_commit(&self, fate: Fate) {
         *self.fate.lock().unwrap_or_else(PoisonError::into_inner) = fate;
     }
 
-    /// Lets a late COMMIT go.
+    /// Releases a late COMMIT.
     pub(crate) fn let_go(&self) {
         self.let_go.notify_one();
     }
@@ -70,7 +71,7 @@ async fn pass(client: TcpStream, server: UnixStream, fate: Arc<Mutex<Fate>>, let
         let _ = tokio::io::copy(&mut from_server, &mut to_client).await;
         (from_server, to_client)
     });
-    // The first message has no type.
+    // The first message has no type byte.
     let Some(hello) = message(&mut from_client, false).await else { return };
     if to_server.write_all(&hello).await.is_err() {
         return;
@@ -99,7 +100,7 @@ async fn pass(client: TcpStream, server: UnixStream, fate: Arc<Mutex<Fate>>, let
                 return;
             }
             Fate::LosesItsAnswer | Fate::IsLate => {
-                // Nothing more reaches the caller.
+                // Nothing more reaches the client.
                 answers.abort();
                 let rest = rest(&mut from_client).await;
                 drop(from_client);
@@ -108,7 +109,7 @@ async fn pass(client: TcpStream, server: UnixStream, fate: Arc<Mutex<Fate>>, let
                 }
                 let _ = to_server.write_all(&message).await;
                 let _ = to_server.write_all(&rest).await;
-                // The server ends the conversation when it has read everything.
+                // The server closes the session when it has processed everything.
                 let _ = to_server.write_all(&[b'X', 0, 0, 0, 4]).await;
                 let _ = to_server.shutdown().await;
                 return;

@@ -1,4 +1,4 @@
-//! Rows with defaults, stores in a database of their own, and calls that wait.
+//! Rows with defaults, stores in their own databases, and blocking calls, for the tests.
 
 use meantime_core::{
     DefinitionId, Event, InstanceId, Json, State, TaskId, TaskSpec, TimerId, Timestamp,
@@ -25,12 +25,12 @@ pub(crate) fn open(options: Options) -> PostgresStore {
     block_on(PostgresStore::open(options)).expect("it opens")
 }
 
-/// The only process of a database.
+/// A store that uses the database exclusively.
 pub(crate) fn alone(database: &Database) -> PostgresStore {
     open(Options { shared: false, ..database.options() })
 }
 
-/// A node that shares the database and has a lease, whose time the test tells.
+/// A node that shares the database and holds a lease; the test gives it the time.
 pub(crate) fn node(database: &Database) -> PostgresStore {
     let store = open(Options { lease_clock: LeaseClock::Caller, ..database.options() });
     block_on(store.renew_lease(NOW)).expect("there is a node_lease");
@@ -158,7 +158,7 @@ pub(crate) fn commit(store: &dyn Store, batch: u64, units: Vec<Unit>) {
     assert!(done, "{results:?}");
 }
 
-/// Takes instances for their turns.
+/// Fetches instances for their turns.
 pub(crate) fn take(store: &dyn Store, numbers: &[u64]) -> Fetched {
     let wanted = |number: &u64| Wanted { id: id(*number), row: true, inbox: true };
     let instances = numbers.iter().map(wanted).collect();
@@ -202,7 +202,7 @@ pub(crate) fn deploy(name: &str) -> ConditionalWrite {
     ConditionalWrite::Deploy(Box::new(meantime_kernel::store::NewDefinition { row, accept }))
 }
 
-/// Runs a query beside the store and gives the numbers of its first row.
+/// Runs a query on another connection and returns the numbers of its first row.
 pub(crate) fn query(url: &str, sql: &str) -> Vec<i64> {
     let (url, sql) = (url.to_owned(), sql.to_owned());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -220,7 +220,7 @@ pub(crate) fn query(url: &str, sql: &str) -> Vec<i64> {
     })
 }
 
-/// How many messages a channel keeps, and how many wait for one.
+/// The number of stored messages of a channel, and the number of subscriptions.
 pub(crate) fn sides(database: &Database, channel: &ChannelKey) -> (i64, i64) {
     let of = format!("WHERE name = '{}' AND key = '{}'", channel.name, channel.key);
     let sql = format!(

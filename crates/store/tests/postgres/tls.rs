@@ -1,4 +1,4 @@
-//! TLS to the server: what each `sslmode` accepts and refuses, and certificates of clients.
+//! TLS to the server: what each `sslmode` accepts and refuses, and client certificates.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::rows::query;
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
@@ -47,7 +47,7 @@ fn write(directory: &Path, name: &str, text: &str, mode: u32) -> String {
     path.display().to_string()
 }
 
-/// How many connections of stores there are with TLS, and without.
+/// The number of the store's connections with TLS, and without.
 const CONNECTIONS: &str = "SELECT count(*) FILTER (WHERE s.ssl), count(*) FILTER (WHERE NOT s.ssl) \
      FROM pg_stat_activity AS a JOIN pg_stat_ssl AS s USING (pid) \
      WHERE a.application_name = 'meantime'";
@@ -110,7 +110,7 @@ fn every_mode_accepts_and_refuses_what_it_should() {
             (Ok(store), Some(_)) => {
                 block_on(store.renew_lease(Timestamp::default())).expect("it has a node_lease");
                 block_on(store.ping()).expect("it answers");
-                // All of them: those that read and write, and the one that listens.
+                // All connections use TLS: those that read and write, and the one that listens.
                 let [with, without] = query(local, CONNECTIONS)[..] else { panic!("two counts") };
                 assert!(with >= 2 && without == 0, "{parameters}: {with} {without}");
                 drop(store);

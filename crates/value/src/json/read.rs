@@ -1,4 +1,5 @@
-//! Documents as values: numbers are exact, entries keep their order.
+//! A JSON reader that keeps everything that the value model can represent: exact numbers, order,
+//! repeated keys.
 
 use meantime_core::Json;
 use meantime_core::json::{InvalidJson, RawText, Reader, Token};

@@ -1,4 +1,4 @@
-//! Values as JSON, with plain numbers and, if asked, unique keys.
+//! A JSON writer with plain numbers and, on request, unique keys.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::temporal::{
 };
 use crate::{Kind, Number, Object, Value};
 
-/// How the text is laid out.
+/// The layout of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// No space; a repeated key is written once, with its last value at its first position.

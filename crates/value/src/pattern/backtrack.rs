@@ -11,11 +11,11 @@ pub(super) struct BacktrackingMatcher {
     program: Program,
 }
 
-/// What is undone when an attempt fails.
+/// An entry of the undo log for a failed attempt.
 enum BacktrackEntry {
-    /// The other way of a split.
+    /// The alternative of a split.
     Branch { pc: usize, at: usize },
-    /// A position as it was.
+    /// The previous value of a slot.
     Slot { slot: usize, old: Option<usize> },
 }
 
@@ -75,10 +75,10 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Runs from an instruction and a position to an `End`; where it ended. With a target it must
-    /// end there. When it fails, the slots are as before.
+    /// Runs from an instruction and a position to an `End`; returns where it ended. With a target
+    /// it must end there. If it fails, the slots are restored.
     ///
-    /// Calls itself only for look-around and atomic groups, whose nesting the parser bounds.
+    /// Recursive only for lookaround and atomic groups, whose nesting the parser limits.
     fn attempt(&mut self, pc: usize, at: usize, target: Option<usize>) -> Result<Option<usize>> {
         let (mut pc, mut at) = (pc, at);
         let mut undo: Vec<BacktrackEntry> = Vec::new();
@@ -154,7 +154,7 @@ impl Run<'_> {
         }
     }
 
-    /// Makes what a nested attempt saved part of what this one can undo.
+    /// Adds the changes of a nested attempt to the undo log of this one.
     fn remember(&self, before: &[Option<usize>], undo: &mut Vec<BacktrackEntry>) {
         for (slot, (old, new)) in before.iter().zip(&self.slots).enumerate() {
             if old != new {
@@ -190,7 +190,7 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// The end of the text of a group, where it stands again.
+    /// The end of a repeated occurrence of a group's text.
     fn matches_back_reference(
         &mut self,
         group: usize,
@@ -250,7 +250,7 @@ fn holds(assertion: Assertion, text: &str, at: usize) -> bool {
         Assertion::EndText => after.is_none(),
         Assertion::EndTextIgnoreTrailingNewlines { crlf } => {
             let rest = text.get(at..).unwrap_or_default();
-            // Only so many bytes that the look at them is one operation.
+            // The limit keeps this check within one operation.
             rest.len() <= 64 && rest.chars().all(|c| c == '\n' || (crlf && c == '\r'))
         }
         Assertion::StartLine { crlf } => {

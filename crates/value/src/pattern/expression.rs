@@ -1,4 +1,4 @@
-//! A compiled regular expression: which engine it runs on, and what it finds.
+//! A compiled regular expression: its engine, and its matches.
 
 use meantime_core::pause_point;
 
@@ -13,7 +13,7 @@ pub(super) const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// Bytes of the text of an expression.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// Operations for one match that is kept, beside those for finding it: a match takes memory.
+/// Operations for each match that is kept, besides those for finding it, because it takes memory.
 const OPS_PER_MATCH: u64 = 2;
 
 /// A compiled regular expression with its source.
@@ -42,7 +42,7 @@ impl InvalidPattern {
     }
 }
 
-/// The match takes more operations than are left.
+/// The match needs more operations than are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the regular expression takes too many operations")]
 pub struct MatchTooCostly;
@@ -73,7 +73,7 @@ impl Pattern {
         Self::compile(source, &translate::translate(source))
     }
 
-    /// Compiles an expression that is written in the engine's own dialect.
+    /// Compiles an expression in the engine's own dialect.
     pub fn translated(source: &str, translated: &str) -> Result<Self, InvalidPattern> {
         if source.len().max(translated.len()) > MAX_SOURCE_BYTES {
             return Err(InvalidPattern::new(format!("it has more than {MAX_SOURCE_BYTES} bytes")));
@@ -89,12 +89,12 @@ impl Pattern {
         Ok(Self { source: source.into(), engine })
     }
 
-    /// The text it was made from.
+    /// The text it was compiled from.
     pub fn source(&self) -> &Text {
         &self.source
     }
 
-    /// Operations that compiling it took, for those who compile while they evaluate.
+    /// The operations of compiling it, for callers that compile during an evaluation.
     pub fn compile_ops(&self) -> u64 {
         let size = match &self.engine {
             Engine::Linear(linear) => linear.size(),
@@ -139,7 +139,7 @@ impl Pattern {
         while from <= text.len() {
             let Some(spans) = find(from, ops)? else { break };
             let (start, end) = spans.first().copied().flatten().unwrap_or((from, from));
-            // An empty match where the last one ended is not another match.
+            // An empty match at the end of the previous one is not another match.
             if start == end && last_end == Some(end) {
                 from = next_boundary(text, end);
                 continue;
@@ -152,7 +152,7 @@ impl Pattern {
     }
 }
 
-/// The position after the character at one; beyond the end for the end.
+/// The position after the character at a position; beyond the end for the end.
 pub(super) fn next_boundary(text: &str, at: usize) -> usize {
     let next = text.get(at..).and_then(|rest| rest.chars().next());
     at.saturating_add(next.map_or(1, char::len_utf8))
@@ -169,7 +169,7 @@ pub struct PatternMatch<'t> {
 }
 
 impl<'t> PatternMatch<'t> {
-    /// The text of every group; none where a group took no part.
+    /// The text of every group; `None` for a group without a match.
     pub fn groups(&self) -> impl Iterator<Item = Option<&'t str>> {
         let text = self.text;
         self.spans.iter().map(move |span| span.and_then(|(start, end)| text.get(start..end)))

@@ -1,4 +1,4 @@
-//! Patterns that are matched in time linear in the text.
+//! Patterns that are matched in time linear in the length of the text.
 
 use regex_automata::hybrid::dfa;
 use regex_automata::meta;
@@ -10,8 +10,8 @@ use regex_syntax::hir::{Hir, Look};
 
 use super::expression::{GroupSpans, InvalidPattern, MAX_COMPILED_BYTES, Result, spend};
 
-/// Bytes of text times states of the automaton for one operation. A state is visited in a few
-/// nanoseconds at worst, an operation takes about a microsecond at worst.
+/// Bytes of text times states of the automaton per operation. A state takes at most a few
+/// nanoseconds, an operation at most about a microsecond.
 const STATE_VISITS_PER_OP: u64 = 512;
 
 /// A pattern without look-around and back-references.
@@ -20,12 +20,12 @@ pub(super) struct LinearMatcher {
     any: meta::Regex,
     whole: meta::Regex,
     nfa: NFA,
-    /// Measures how far a search read; none if the automaton cannot be built.
+    /// Measures how far a search reads; `None` if the automaton cannot be built.
     scanner: Option<dfa::DFA>,
 }
 
 impl LinearMatcher {
-    /// Compiles; none when the pattern needs more than this can do, or is wrong.
+    /// Compiles; `None` if the pattern needs another engine, or is invalid.
     pub(super) fn new(translated: &str) -> Result<Option<Self>, InvalidPattern> {
         let Ok(hir) = syntax::parse(translated) else { return Ok(None) };
         let too_large = || InvalidPattern::new("it is too large");
@@ -48,7 +48,7 @@ impl LinearMatcher {
         self.nfa.states().len()
     }
 
-    /// The operations of looking at so many bytes.
+    /// The operations for reading this many bytes.
     fn ops_of(&self, bytes: usize) -> u64 {
         let work = (bytes as u64).saturating_mul(self.size() as u64);
         (work / STATE_VISITS_PER_OP).saturating_add(bytes as u64 / 64).saturating_add(1)
@@ -66,15 +66,15 @@ impl LinearMatcher {
         Ok(spans_of(&captures))
     }
 
-    /// What a series of searches needs.
+    /// The cache of a series of searches.
     pub(super) fn scan(&self) -> Option<dfa::Cache> {
         self.scanner.as_ref().map(dfa::DFA::create_cache)
     }
 
     /// The first match from a position on.
     ///
-    /// Many searches in one text can each look at all the rest of it, so what each looks at is
-    /// counted, before it is done.
+    /// Each of many searches in one text may read all the rest of it, so the bytes that each reads
+    /// are counted before it runs.
     pub(super) fn find(
         &self,
         scan: &mut Option<dfa::Cache>,

@@ -26,11 +26,11 @@ pub(super) enum Instruction {
     },
     Class(Ranges),
     Assert(Assertion),
-    /// Tries the first, and the second when that fails.
+    /// Tries the first, and the second if that fails.
     Split(usize, usize),
     Jump(usize),
     Save(usize),
-    /// Remembers where a round of a loop began.
+    /// Saves where a round of a loop began.
     Enter(usize),
     /// Leaves a loop whose round matched nothing.
     Progress(usize, usize),
@@ -38,7 +38,7 @@ pub(super) enum Instruction {
         group: usize,
         fold: bool,
     },
-    /// Matches the instructions up to an `End` by themselves, then continues at `next`.
+    /// Matches the instructions up to an `End` separately, then continues at `next`.
     Look {
         ahead: bool,
         negative: bool,
@@ -51,16 +51,16 @@ pub(super) enum Instruction {
     End,
 }
 
-/// The fewest and most characters that something matches.
+/// The smallest and largest number of characters that an expression matches.
 pub(super) type Width = (usize, Option<usize>);
 
 /// A compiled program.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) code: Vec<Instruction>,
-    /// Groups, the whole match included.
+    /// Number of groups, including the whole match.
     pub(super) groups: usize,
-    /// Positions for positions: two for each group, one for each loop.
+    /// Number of slots: two for each group, one for each loop.
     pub(super) slots: usize,
 }
 
@@ -102,7 +102,7 @@ impl Compiler {
         }
     }
 
-    /// A group with the number that is next.
+    /// A group with the next number.
     fn group(&mut self, inner: &Expr, groups: usize) -> Result<()> {
         let slot = self.group.saturating_mul(2);
         self.group = self.group.saturating_add(1);

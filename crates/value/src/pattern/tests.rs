@@ -1,4 +1,4 @@
-//! Both engines: what they match, that they agree, and that neither outruns its operations.
+//! Both engines: what they match, that they agree, and that neither exceeds its budget.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::backtrack::BacktrackingMatcher;
 use super::expression::{MatchTooCostly, Pattern, PatternMatch};
 use super::linear::LinearMatcher;
 
-/// More than any of these matches needs.
+/// More operations than any of these matches needs.
 const OPS: u64 = 1_000_000;
 
 fn ops() -> u64 {
@@ -67,7 +67,7 @@ fn empty_matches_advance() {
     assert_eq!(spans("(?=b)", "abb"), [(1, 1), (2, 2)]);
 }
 
-/// Each of these needs more steps than there are, and says so.
+/// Each of these needs more operations than it has, and fails with that error.
 #[test]
 fn no_pattern_outruns_its_operations() {
     let text = "a".repeat(100_000);
@@ -77,7 +77,7 @@ fn no_pattern_outruns_its_operations() {
         r"(a*)*\1b",
         r"(?<=(a+)+b)c",
         r"(?:.*[^a]|a)(?!a)b",
-        // Linear for one search, and each of the hundred thousand looks at all the rest.
+        // One search is linear, but each of the hundred thousand searches reads all the rest.
         r"a*[^a]|a",
         r"[a-z]{500}$|a",
         r"(?:ax?){3000}z",
@@ -123,7 +123,7 @@ fn simple() -> impl Strategy<Value = String> {
                 .prop_map(|all| format!("({})", all.join("|"))),
             (inner.clone(), prop::sample::select(vec!["?", "{1,3}", "{2}", "??"]))
                 .prop_map(|(it, count)| format!("(?:{it}){count}")),
-            // Loops over what can be empty differ between engines in which groups they set.
+            // For loops over empty matches, engines differ in which groups they set.
             prop::sample::select(vec!["a*", "[ab]+", ".*?", "b+?"]).prop_map(str::to_owned),
         ]
     })

@@ -1,7 +1,7 @@
-//! Java's dialect, rewritten as the engine's.
+//! Translates Java's dialect to that of the engine.
 
-/// Rewrites what Java means differently: `\d`, `\w` and `\s` are ASCII, `\h`, `\Z` and the POSIX
-/// names of classes exist, and `[` needs no escape inside a class.
+/// Rewrites what Java interprets differently: `\d`, `\w` and `\s` are ASCII, `\h`, `\Z` and the
+/// POSIX names of classes exist, and `[` needs no escape inside a class.
 pub(super) fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 16);
     let mut depth = 0_usize;

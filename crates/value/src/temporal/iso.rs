@@ -6,7 +6,7 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use super::OffsetTime;
 
-/// Reads from the front of a text.
+/// Parses from the front of a text.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Exactly so many digits.
+    /// Exactly this many digits.
     fn number(&mut self, digits: usize) -> Option<i16> {
         let text = self.rest.get(..digits)?;
         if !text.bytes().all(|b| b.is_ascii_digit()) {
@@ -167,8 +167,8 @@ pub fn parse_date_time(text: &str) -> Option<Zoned> {
     reader.end(timestamp.to_zoned(zone))
 }
 
-/// A day and time in a zone. In a gap the time moves on by its length, in an overlap the earlier
-/// offset holds.
+/// A date and time in a zone. In a gap the time moves forward by its length, in an overlap the
+/// earlier offset applies.
 pub fn at_zone(local: DateTime, zone: &TimeZone) -> Option<Zoned> {
     let offset = match zone.to_ambiguous_timestamp(local).offset() {
         AmbiguousOffset::Unambiguous { offset } => offset,

@@ -3,7 +3,7 @@
 use jiff::civil;
 use jiff::tz::Offset;
 
-/// A time of day with an offset; two are equal only when both parts are.
+/// A time of day with an offset; two are equal only if both parts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetTime {
     /// The time of day.

@@ -33,14 +33,14 @@ impl Period {
         Self::Calendar { years, months, days }
     }
 
-    /// A duration of so many nanoseconds; none if it is too long.
+    /// A duration in nanoseconds; `None` if it is too long.
     pub fn from_nanos(nanos: i128) -> Option<Self> {
         let seconds = i64::try_from(nanos.div_euclid(NANOS_PER_SECOND)).ok()?;
         let nanos = i32::try_from(nanos.rem_euclid(NANOS_PER_SECOND)).ok()?;
         Some(Self::Exact { seconds, nanos })
     }
 
-    /// The nanoseconds of a duration; none for a calendar period.
+    /// The nanoseconds of a duration; `None` for a calendar period.
     pub fn to_nanos(self) -> Option<i128> {
         match self {
             Self::Calendar { .. } => None,
@@ -50,7 +50,7 @@ impl Period {
         }
     }
 
-    /// The same period backwards; none if it does not fit.
+    /// The period with the opposite sign; `None` if it does not fit.
     pub fn negated(self) -> Option<Self> {
         Some(match self {
             Self::Calendar { years, months, days } => Self::Calendar {

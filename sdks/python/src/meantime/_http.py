@@ -50,12 +50,12 @@ class Transport:
         raw: bytes | None = None,
         repeatable: bool = False,
     ) -> Json:
-        """Sends one request and gives back the JSON of a 2xx answer, or None when it is empty.
+        """Sends one request and returns the JSON of a 2xx answer, or None when it is empty.
 
-        ``raw`` is sent as it is, instead of ``body``. ``repeatable`` says that a second one changes
-        nothing: only then is it sent again when a kept connection breaks before the answer.
+        ``raw`` is sent unchanged, instead of ``body``. ``repeatable`` means that a repetition has
+        no second effect: only then is it sent again if a kept connection breaks first.
 
-        Raises :class:`Problem` when the server refuses, :class:`Unavailable` when it cannot answer.
+        Raises :class:`Problem` when the server rejects it, :class:`Unavailable` without an answer.
         """
         target = self._base + path
         if query:
@@ -83,7 +83,7 @@ class Transport:
             raise Unavailable(f"the answer is not JSON: {why}") from why
 
     def close(self) -> None:
-        """Closes all connections, for good. A request that waits for its answer fails at once."""
+        """Closes all connections permanently. A request that waits for its answer fails at once."""
         with self._lock:
             self._closed = True
             connections, self._open = self._open, set()
@@ -92,7 +92,7 @@ class Transport:
                 try:
                     connection.sock.shutdown(socket.SHUT_RDWR)
                 except OSError:
-                    pass  # The other side was faster.
+                    pass  # The other side has closed it already.
             connection.close()
 
     def _send(
@@ -161,7 +161,7 @@ def _exchange(
     headers: Mapping[str, str],
     timeout: float,
 ) -> tuple[int, Mapping[str, str], bytes]:
-    """One request and its answer, both within the timeout, however slowly the bytes come."""
+    """One request and its answer, both within the timeout, however slowly the bytes arrive."""
     ends = time.monotonic() + timeout
     connection.timeout = timeout
     if connection.sock is not None:
@@ -170,7 +170,7 @@ def _exchange(
     try:
         connection.request(method, target, body=payload, headers=dict(headers))
     except (BrokenPipeError, ConnectionResetError):
-        # A server that refuses a body may answer and close before all of it was sent.
+        # A server that rejects a body may answer and close before all of it was sent.
         try:
             answer = connection.getresponse()
         except (OSError, http.client.HTTPException):
@@ -184,8 +184,8 @@ def _exchange(
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer that must be there at a given instant. The timeout of a socket alone would start
-    again with every byte."""
+    """An answer with one deadline for all of it. The timeout of a socket alone would start again
+    with every byte."""
 
     def __init__(self, sock: socket.socket, ends: float, **options: Any) -> None:
         super().__init__(sock, **options)
@@ -197,7 +197,7 @@ class _Until(io.RawIOBase):
     def __init__(self, sock: socket.socket, ends: float) -> None:
         self._sock = sock
         self._ends = ends
-        # Holds the socket open as long as the answer is read, as `makefile` means it.
+        # Keeps the socket open while the answer is read, as `makefile` requires.
         self._file = sock.makefile("rb", buffering=0)
 
     def readable(self) -> bool:
@@ -217,7 +217,7 @@ class _Until(io.RawIOBase):
 
 
 def _is_open(connection: http.client.HTTPConnection) -> bool:
-    """Whether a kept connection can be used: nothing arrives unasked but its end."""
+    """Whether a kept connection can be used: if it is readable now, the server has closed it."""
     if connection.sock is None:
         return False
     try:

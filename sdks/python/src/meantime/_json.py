@@ -1,4 +1,4 @@
-"""Values as JSON text; what is not JSON is refused by its place."""
+"""Values as JSON text; a value that is not JSON is rejected with its path."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from .errors import NotJson
 
-#: How deep the search for the offending value goes.
+#: The depth to which the offending value is searched.
 LEVELS = 200
 
 
 def encode(value: Any) -> bytes:
     """The JSON of a value. Unlike ``json.dumps`` it never writes NaN or Infinity.
 
-    Raises :class:`NotJson`, which says where the value is that has no JSON.
+    Raises :class:`NotJson` with the path of the value that is not JSON.
     """
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
@@ -27,7 +27,7 @@ def encode(value: Any) -> bytes:
 
 
 def _offender(value: Any, place: str, above: list[int]) -> str | None:
-    """Where the first value is that has no JSON, and what it is."""
+    """The path and kind of the first value that is not JSON."""
     if value is None or isinstance(value, (str, int)):
         return None
     if isinstance(value, float):

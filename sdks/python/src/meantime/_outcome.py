@@ -1,4 +1,4 @@
-"""Runs a task function and says what became of it, without any server."""
+"""Runs a task function and returns its outcome, without a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULT_NOT_JSON = "RESULT_NOT_JSON"
 
 @dataclass
 class Outcome:
-    """What is reported: an output, or an error."""
+    """The outcome to report: an output, or an error."""
 
     output: Any = None
     #: The body of ``/fail`` without the token; none when the task is done.
@@ -34,9 +34,9 @@ class Outcome:
 
 
 async def perform(function: Function, task: Task, run_plain: Callable[..., Any]) -> Outcome:
-    """Calls a task function. Coroutines run on the loop, plain functions where ``run_plain`` puts
-    them. When the task is not wanted any more, cancellation goes through; everything else becomes
-    an outcome, ``sys.exit()`` included."""
+    """Calls a task function. Coroutines run on the loop, plain functions through ``run_plain``.
+    When the task is no longer needed, its cancellation is passed on; everything else becomes an
+    outcome, ``sys.exit()`` included."""
     if not is_coroutine_function(function):
         done: Outcome = await run_plain(_call, function, task)
         return done
@@ -64,7 +64,7 @@ def _arguments(function: Function, task: Task) -> tuple[Any, ...]:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody else cancelled the current task; unknown before Python 3.11."""
+    """Whether the current task was cancelled from outside; unknown before Python 3.11."""
     cancelling = getattr(asyncio.current_task(), "cancelling", None)
     return cancelling is not None and cancelling() > 0
 
@@ -120,7 +120,7 @@ def _thrown(why: BpmnError) -> dict[str, Any]:
         try:
             encode(why.variables)
         except NotJson as bad:
-            # Without its variables the error would not be the one that the process expects.
+            # Without its variables it would not be the error that the process expects.
             code = thrown["code"]
             return final(RESULT_NOT_JSON, f"the variables of BPMN error {code} are not JSON: {bad}")
         thrown["variables"] = why.variables
@@ -128,7 +128,7 @@ def _thrown(why: BpmnError) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """A text for people, whatever the value's own methods do."""
+    """A text for messages, even if the value's own methods raise."""
     try:
         return str(value)
     except Exception as why:
@@ -136,13 +136,13 @@ def _text(value: Any) -> str:
 
 
 def is_coroutine_function(function: Function) -> bool:
-    """Whether calling it gives a coroutine: a function, or an object with ``async __call__``."""
+    """Whether calling it returns a coroutine: a function, or an object with ``async __call__``."""
     call = getattr(type(function), "__call__", None)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def takes_task(function: Function) -> bool:
-    """Whether a function wants the task beside its input."""
+    """Whether a function takes the task as a second argument."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     positional = [it for it in parameters if it.kind in kinds]

@@ -1,12 +1,12 @@
-"""Tells the server what became of tasks, until it has heard it.
+"""Reports the results of tasks to the server until it has answered.
 
     result ──> waiting ──> batches below the body limit ──> /tasks/complete
-                      └──> failures that say more than an error ──> /tasks/{id}/fail
+                      └──> failures with more than an error ──> /tasks/{id}/fail
 
-Results gather while a report is under way and go out together. A report that the server does not
-answer is repeated with back-off; the lease token fences, so a second one has no effect and is
-answered with `lease_lost`. A batch that fails again and again is halved, so that one bad result
-cannot hold up the others. A result that the server refuses fails its own task.
+Results are collected while a report is in flight and sent together. A report that the server does
+not answer is repeated with back-off; the lease token is a fence, so a second report has no effect
+and is answered with `lease_lost`. A batch that fails repeatedly is halved, so that one bad result
+cannot block the others. A result that the server rejects fails its own task.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .task import Task
 
 log = logging.getLogger("meantime")
 
-#: How many results one report carries.
+#: The most results in one report.
 BATCH = 100
 
 #: The body of a batch around its results.
@@ -43,13 +43,13 @@ Post = Callable[[str, bytes], Awaitable[Any]]
 
 @dataclass(eq=False)
 class Report:
-    """The result of one task, on its way."""
+    """The result of one task until the server has answered."""
 
     task: Task
     outcome: Outcome
     told: asyncio.Future[None]
     body: bytes = b""
-    #: Whether it replaces a result that was refused: then it is the last word.
+    #: Whether it replaces a rejected result: then it is not replaced again.
     replaced: bool = False
 
     @property
@@ -66,7 +66,7 @@ class Report:
 
 
 class Reporter:
-    """Reports results, many at once."""
+    """Reports results in batches."""
 
     def __init__(self, post: Post, max_body_bytes: int) -> None:
         self._post = post
@@ -76,7 +76,7 @@ class Reporter:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def report(self, task: Task, outcome: Outcome) -> None:
-        """Returns when the server has heard of an outcome, or does not want it any more."""
+        """Returns when the server has answered, or when the outcome is no longer needed."""
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._add(Report(task, outcome, told))
         withdrawn = asyncio.ensure_future(task.wait_withdrawn())
@@ -86,8 +86,8 @@ class Reporter:
             withdrawn.cancel()
 
     async def run(self) -> None:
-        """Sends what is waiting, for ever. One round at a time, so that results gather; one that
-        has to be repeated does not hold up the next round."""
+        """Sends waiting results until cancelled, one round at a time, so that results are
+        collected; a report that has to be repeated does not delay the next round."""
         try:
             while True:
                 await self._more.wait()
@@ -110,7 +110,7 @@ class Reporter:
         self._more.set()
 
     def _take(self) -> Iterable[list[Report]]:
-        """Takes all that is waiting: in batches, and each of the others alone."""
+        """Takes all waiting results: in batches, or singly where a batch cannot carry them."""
         batch: list[Report] = []
         size = len(HEAD) + len(TAIL)
         while self._waiting:
@@ -128,7 +128,7 @@ class Reporter:
             yield batch
 
     def _begin(self, batch: list[Report]) -> asyncio.Event:
-        """Starts a delivery; the event says that it was tried once."""
+        """Starts a delivery; the event is set after the first attempt."""
         tried = asyncio.Event()
         delivery = asyncio.create_task(self._deliver(batch, tried))
         self._under_way.add(delivery)
@@ -162,7 +162,7 @@ class Reporter:
                 if len(batch) == 1 and (_is_about_content(problem) or is_over(problem)):
                     self._settle(batch[0], problem.status, problem.code, problem.detail)
                     return
-                # A wrong token or a proxy that lost its way: may pass while the lease lasts.
+                # A wrong token or a misrouting proxy: may be corrected while the lease lasts.
                 why = str(problem)
                 batch = [it for it in batch if not self._lease_ended(it, why)]
             log.warning("%s; reporting again", why)
@@ -174,7 +174,7 @@ class Reporter:
                 return
 
     async def _try(self, batch: list[Report]) -> list[Report]:
-        """Sends a batch and gives back what the server did not hear."""
+        """Sends a batch and returns the results without an answer."""
         if batch[0].alone:
             await self._post(f"/tasks/{quote(batch[0].task.id, safe='')}/fail", batch[0].body)
             batch[0].end()
@@ -198,7 +198,7 @@ class Reporter:
         if status < 400:
             report.end()
         elif status in (404, 409, 410):
-            # An earlier report of the same attempt was heard, or the task is not wanted any more.
+            # An earlier report of this attempt was accepted, or the task has ended without it.
             log.info("task %s: %s", report.task.id, code)
             report.end()
         elif report.replaced:
@@ -238,23 +238,23 @@ def _body(report: Report) -> bytes:
 
 
 def _smaller(outcome: Outcome, size: int, limit: int) -> Outcome:
-    """What is reported instead of a result that no report can carry."""
+    """The report that replaces a result which is too large for any report."""
     text = f"a report of {size} bytes is too large, {limit} are allowed"
     error = (outcome.failure or {}).get("error")
     if outcome.failure is None or error is None:
         return Outcome(failure=final(RESULT_TOO_LARGE, text))
-    # A failure keeps its meaning and loses its data.
+    # A failure keeps its code and loses its data.
     message = f"{error['message'][:MESSAGE_KEPT]} (shortened: {text})"
     shortened = {"code": error["code"][:MESSAGE_KEPT], "message": message}
     return Outcome(failure={**outcome.failure, "error": shortened})
 
 
 def _is_about_content(problem: Problem) -> bool:
-    """Whether it is what was said that the server refuses, and not who says it or where."""
+    """Whether the server rejects the content, not the credentials or the address."""
     return problem.status in (400, 413, 415, 422)
 
 
 def is_over(problem: Problem) -> bool:
-    """Whether the server says that a task is not this worker's any more. A 404 that is not the
-    server's own comes from something in between."""
+    """Whether the server answers that this worker no longer holds the task. A 404 without the
+    server's own code comes from a proxy and does not count."""
     return problem.status in (404, 409, 410) and problem.code not in ("unknown", "not_found")

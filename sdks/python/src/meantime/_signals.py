@@ -14,11 +14,11 @@ log = logging.getLogger("meantime")
 
 
 class StopSignals:
-    """While it is entered, the first signal calls ``stop``; a second one, or the end of the grace
-    period, ends the process with the status that shells give to a signal.
+    """Inside its context the first signal calls ``stop``; a second one, or the end of the grace
+    period, ends the process with the exit status of the signal (128 + its number).
 
-    The period is counted by a thread, because a task function may block the loop; and the end is
-    ``os._exit``, because a thread of a task function that never returns would hold up any other.
+    The grace period is measured by a thread, because a task function may block the loop. The
+    process ends with ``os._exit``, because other exits wait for threads that may never return.
     """
 
     def __init__(self, stop: Callable[[], None], grace: float) -> None:
@@ -56,5 +56,5 @@ def _end(number: int, why: str) -> None:
         try:
             stream.flush()
         except Exception:
-            pass  # Interrupted while it was writing, or closed.
+            pass  # The stream was closed, or a write to it was interrupted.
     os._exit(128 + number)

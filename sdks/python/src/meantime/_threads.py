@@ -1,8 +1,8 @@
 """Threads for functions that block.
 
 They are daemons: a task function that never returns must not keep the process from ending, and
-the threads of ``concurrent.futures`` are joined when the interpreter exits. A thread is started
-when no other is idle, so a function whose task was given up takes no place from the next one.
+the threads of ``concurrent.futures`` are joined when the interpreter exits. A new thread is started
+when no other is idle, so an abandoned function does not block the next task.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Ends the threads, each when it is idle."""
+        """Ends each thread as soon as it is idle."""
         for _ in range(self._started):
             self._work.put(None)
 
@@ -55,7 +55,7 @@ class Threads:
             try:
                 loop.call_soon_threadsafe(_settle, future, result, error)
             except RuntimeError:
-                pass  # The loop was closed; nobody waits for this any more.
+                pass  # The loop was closed, so nothing waits for this result.
             del item, future, function, arguments, result, error
 
 

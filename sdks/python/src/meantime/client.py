@@ -1,4 +1,4 @@
-"""Starts workflows and talks to them."""
+"""Starts workflows and sends them signals and messages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Client:
     Answers are the JSON of the HTTP API as plain dictionaries and lists.
 
     When the server fails or cannot be reached, a call is tried up to ``attempts`` times, with
-    back-off, if a second one changes nothing: reads, deployments, cancellations, and starts and
-    messages, which carry a key of their own. Signals have no such key: they are tried again only
-    when they certainly had no effect; otherwise :class:`Unavailable` is raised.
+    back-off, if a repetition has no second effect: reads, deployments, cancellations, and starts
+    and messages, which carry an idempotency key. Signals have no such key: they are repeated only
+    when the first attempt certainly had no effect; otherwise :class:`Unavailable` is raised.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Client:
         name: str | None = None,
         dry_run: bool = False,
     ) -> Json:
-        """Deploys a definition. ``name`` names a flow that does not name itself."""
+        """Deploys a definition. ``name`` is for a flow whose source has no name."""
         raw = source.encode() if isinstance(source, str) else source
         query = {"name": name, "dryRun": "true" if dry_run else None}
         headers = {"content-type": content_type}
@@ -64,10 +64,10 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Json:
         """Starts an instance. ``wait`` is an ISO duration: the answer comes when the instance has
-        ended or needs something from outside, or when the time is over.
+        ended or is idle, or when the time has passed.
 
-        One call starts one instance, however often it has to be sent: without an
-        ``idempotency_key`` it gets one of its own. Give one to make several calls one start."""
+        One call starts one instance, even if the request is repeated: without an
+        ``idempotency_key`` one is generated. Calls with the same key start one instance."""
         body = {
             "definition": definition,
             "input": input,
@@ -90,11 +90,11 @@ class Client:
         return self._pages(f"{API}/instances", filters)
 
     def history(self, instance: str) -> Iterator[Json]:
-        """What happened to an instance."""
+        """The history of an instance."""
         return self._pages(f"{API}/instances/{_part(instance)}/history", {})
 
     def cancel(self, instance: str, reason: str | None = None) -> Json:
-        """Ends an instance. Cancelling what is over changes nothing."""
+        """Cancels an instance. Cancelling an ended instance changes nothing."""
         body = {"reason": reason} if reason else {}
         path = f"{API}/instances/{_part(instance)}/cancel"
         return self._call("POST", path, body, repeatable=True)
@@ -105,7 +105,7 @@ class Client:
         return self._call("POST", path, payload)
 
     def broadcast(self, name: str, payload: Json = None) -> Json:
-        """Sends a signal to everyone who waits for it."""
+        """Sends a signal to all instances that wait for it."""
         return self._call("POST", f"{API}/signals/{_part(name)}", payload)
 
     def publish(
@@ -117,8 +117,8 @@ class Client:
         ttl: str | None = None,
         id: str | None = None,
     ) -> Json:
-        """Publishes a message. A second one with the same ``id`` is dropped; without an ``id`` it
-        gets one of its own, so that one call publishes one message."""
+        """Publishes a message. A second one with the same ``id`` is dropped; without an ``id``
+        a new one is generated, so that one call publishes one message."""
         body = {
             "name": name,
             "payload": payload,
@@ -138,7 +138,7 @@ class Client:
         return self._call("GET", f"{API}/why/{_part(id)}")
 
     def advance_clock(self, *, by: str | None = None, to: str | None = None) -> Json:
-        """Moves a virtual clock; only servers that have one know this."""
+        """Moves the virtual clock of a server that has one."""
         body = {"by": by} if by else {"to": to}
         return self._call("POST", f"{API}/clock/advance", body, repeatable=by is None)
 

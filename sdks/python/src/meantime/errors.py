@@ -1,4 +1,4 @@
-"""What can go wrong, and what a task function raises to say how it failed."""
+"""The errors of this package, and those that a task function raises to fail a task."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Any
 
 
 class MeantimeError(Exception):
-    """Everything this package raises."""
+    """The base class of all errors of this package."""
 
 
 class Unavailable(MeantimeError):
-    """The server cannot be reached, or asks to come back later.
+    """The server cannot be reached, or answers that it is unavailable.
 
-    Whether a request took effect is not known, unless :attr:`unsent` says so; repeat it with the
-    same idempotency key.
+    The request may have taken effect, unless :attr:`unsent` is true; repeat it with the same
+    idempotency key.
     """
 
     def __init__(
         self, message: str, retry_after: float | None = None, *, unsent: bool = False
     ) -> None:
         super().__init__(message)
-        #: How many seconds the server asks to wait, if it said so.
+        #: The server's ``Retry-After`` in seconds, if it sent one.
         self.retry_after = retry_after
-        #: Whether the request certainly had no effect: it was not sent, or refused unread.
+        #: Whether the request certainly had no effect: not sent, or rejected before it was read.
         self.unsent = unsent
 
 
 class NotJson(MeantimeError):
-    """A value cannot be sent because it is not JSON; the message says where it is."""
+    """A value cannot be sent because it is not JSON; the message contains its path."""
 
 
 class Problem(MeantimeError):
-    """The server refused a request: an RFC 9457 problem with a stable ``code``."""
+    """The server rejected a request: an RFC 9457 problem with a stable ``code``."""
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
         self.status = status
@@ -42,7 +42,7 @@ class Problem(MeantimeError):
 
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
-        """Problems of a definition, when a deployment was refused."""
+        """Problems of a definition, when a deployment was rejected."""
         return list(self.body.get("diagnostics", []))
 
 
@@ -66,7 +66,7 @@ class TaskFailed(MeantimeError):
         self.code = code
         self.data = data
         self.retryable = retryable
-        #: How long to wait before the next attempt, as an ISO duration such as ``PT30S``.
+        #: The delay before the next attempt, as an ISO duration such as ``PT30S``.
         self.retry_after = retry_after
 
 

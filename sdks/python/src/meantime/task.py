@@ -1,4 +1,4 @@
-"""A task in a worker's hands."""
+"""A claimed task."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from typing import Any
 
 @dataclass
 class Task:
-    """What a task function may know of its task."""
+    """The task as its function sees it."""
 
     id: str
     type: str
     input: Any = None
     instance_id: str = ""
-    #: Which attempt this is, from 1.
+    #: The number of the attempt, from 1.
     attempt: int = 1
-    #: The same in every attempt: give it to other systems, so that they can tell a repetition.
+    #: The same in every attempt: pass it to other systems, so that they detect repetitions.
     idempotency_key: str = ""
-    #: When all attempts must be over, if there is a limit.
+    #: The deadline of all attempts, if there is one.
     deadline_at: str | None = None
     #: Static headers of the task's definition.
     headers: dict[str, Any] = field(default_factory=dict)
     lease_token: str = field(default="", repr=False)
     _withdrawn: threading.Event = field(default_factory=threading.Event, repr=False)
-    #: Those on the worker's loop who wait for it.
+    #: Futures of the worker's loop that wait for it.
     _waiting: list[asyncio.Future[None]] = field(default_factory=list, repr=False)
     #: When the lease ends, by the monotonic clock.
     _lease_ends: float = field(default=0.0, repr=False)
 
     @property
     def withdrawn(self) -> bool:
-        """Whether the result is not wanted any more: the workflow went on without it, or the
-        lease was lost. Coroutines are cancelled; plain functions should look now and then."""
+        """Whether the result is no longer needed: the workflow continued without it, or the lease
+        was lost. Coroutines are cancelled; long plain functions should check this regularly."""
         return self._withdrawn.is_set()
 
     def withdraw(self) -> None:
-        """Marks the task as no longer wanted."""
+        """Marks the task as no longer needed."""
         self._withdrawn.set()
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
 
     async def wait_withdrawn(self) -> None:
-        """Returns when the task is not wanted any more."""
+        """Returns when the task is no longer needed."""
         if not self.withdrawn:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
@@ -54,11 +54,11 @@ class Task:
 
     @property
     def lease_ended(self) -> bool:
-        """Whether the lease ran out, as far as the worker knows."""
+        """Whether the lease has expired, as far as the worker knows."""
         return time.monotonic() >= self._lease_ends
 
     def hold(self, seconds: float) -> None:
-        """The lease lasts so long from now on."""
+        """Sets the lease to end this many seconds from now."""
         self._lease_ends = time.monotonic() + seconds
 
     @classmethod

@@ -1,9 +1,9 @@
 """Claims tasks, runs functions, reports results.
 
-One claim waits at the server for as many tasks as there is room for. Leases are extended until the
-result has been heard; a task whose lease is lost, or which the workflow does not want any more, is
-cancelled. A server that fails, or cannot be reached, is asked again with back-off: only a mistake
-in the set-up, which the first claim shows, ends a worker.
+One claim waits at the server for as many tasks as the worker has room for. Leases are extended
+until the result is acknowledged; a task whose lease is lost, or which the workflow no longer needs,
+is cancelled. If the server fails or cannot be reached, the claim is repeated with back-off: only a
+configuration error, which the first claim shows, ends a worker.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ API = "/api/v1"
 F = TypeVar("F", bound=Callable[..., Any])
 log = logging.getLogger("meantime")
 
-#: How long the server may take to answer, in seconds; a claim may wait for tasks beside that.
+#: The timeout of an answer, in seconds; a claim adds the time that it waits for tasks.
 TIMEOUT = 15.0
 
 
 class Worker:
-    """Does tasks. Register functions with :meth:`task`, then :meth:`run`."""
+    """Runs tasks. Register functions with :meth:`task`, then :meth:`run`."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Worker:
         return Transport(self._url, self._token)
 
     def task(self, type: str) -> Callable[[F], F]:
-        """Registers a function for a type of task. It gets the input, and the :class:`Task` when
+        """Registers a function for a task type. It gets the input, and the :class:`Task` when
         it takes a second argument; what it returns is the output."""
 
         def register(function: F) -> F:
@@ -85,7 +85,7 @@ class Worker:
 
     @property
     def types(self) -> list[str]:
-        """The types of task this worker does."""
+        """The task types of this worker."""
         return sorted(self._functions)
 
     def run(self) -> None:
@@ -105,18 +105,18 @@ class Worker:
             await _Run(self, self._stopping).run()
 
     def stop(self) -> None:
-        """No new tasks; the running ones are finished. Call it on the loop's thread."""
+        """Claims no new tasks and finishes the running ones. Call it on the loop's thread."""
         if self._stopping is not None:
             self._stopping.set()
 
 
 class _Run:
-    """One life of a worker."""
+    """One run of a worker."""
 
     def __init__(self, worker: Worker, stopping: asyncio.Event) -> None:
         self.worker = worker
         self.stopping = stopping
-        # Claims have connections of their own, which are closed when the worker leaves.
+        # Claims have their own connections, which are closed when the worker stops.
         self.claims, self.http = worker._transport(), worker._transport()
         self.room = worker._concurrency
         self.freed = asyncio.Event()
@@ -129,7 +129,7 @@ class _Run:
         reporter = asyncio.create_task(self.reporter.run())
         try:
             await self.claim()
-            # Tasks that a claim would still bring come back after their lease.
+            # Tasks of an aborted claim are offered again after their lease.
             self.claims.close()
             if self.active:
                 await asyncio.gather(*self.active, return_exceptions=True)
@@ -192,7 +192,7 @@ class _Run:
         }
 
     async def either(self, awaited: Any) -> Any:
-        """Waits for something, or for the end: then None."""
+        """Waits for something; None if the worker stops first."""
         first = asyncio.ensure_future(awaited)
         stop = asyncio.ensure_future(self.stopping.wait())
         try:
@@ -239,11 +239,11 @@ class _Run:
         return await perform(function, task, self.functions.run)
 
     async def keep(self, task: Task, work: asyncio.Task[Outcome]) -> None:
-        """Extends the lease until the result was heard; cancels the work when the lease is lost."""
+        """Extends the lease until the result is acknowledged; cancels the task if it is lost."""
         lease = self.worker._lease
         path = f"/tasks/{quote(task.id, safe='')}/extend"
         body = encode({"leaseToken": task.lease_token, "leaseMs": int(lease * 1000)})
-        # One that hangs must leave time for others before the lease ends.
+        # A request that hangs must leave time for others before the lease ends.
         timeout = max(1.0, min(TIMEOUT, lease / 3))
         every, backoff = lease / 3, Backoff()
         wait = every
@@ -269,7 +269,7 @@ class _Run:
         self, path: str, body: bytes, http: Transport | None = None, timeout: float = TIMEOUT
     ) -> Any:
         def send() -> Any:
-            # Reports are fenced by their token, and a claim that was lost comes back.
+            # A repeated report is fenced by its token; tasks of a lost claim are offered again.
             transport = http or self.http
             return transport.request("POST", API + path, raw=body, timeout=timeout, repeatable=True)
 

@@ -1,4 +1,4 @@
-//! What expressions are made of: values, operators, methods and their arguments.
+//! The parts of expressions: values, operators, methods and their arguments.
 
 /// Values of every kind, as they are written.
 pub(super) const VALUES: &[&str] = &[
@@ -176,7 +176,7 @@ pub(super) const BINARY_OPERATORS: &[&str] = &[
 
 pub(super) const BITWISE_OPERATORS: &[&str] = &["&", "|", "^", "<<", ">>", ">>>"];
 
-/// Methods of strings and what they are called with, most of the time with sense.
+/// Methods of strings and their arguments, most of them sensible.
 pub(super) const TEXT_METHODS: &[(&str, &[&str])] = &[
     ("includes", SEARCH_ARGUMENTS),
     ("indexOf", SEARCH_ARGUMENTS),
@@ -485,12 +485,13 @@ pub(super) const MATH_FUNCTIONS: &[&str] = &[
     "log10", "sin", "cos", "tan",
 ];
 
-/// Functions whose last digits the standard leaves to the implementation, and where ours differ
-/// from Node's now and then. They are compared with a tolerance, apart from the others.
+/// Functions whose last digits the standard leaves to the implementation, and whose results
+/// sometimes differ from Node's. They are compared with a tolerance, separately from the others.
 pub(super) const IMPRECISE_FUNCTIONS: &[&str] =
     &["cbrt", "cos", "exp", "log", "log10", "pow", "sin"];
 
-/// Those that differ on arguments that are always tried; the others are also among the exact ones.
+/// Functions that differ from Node on arguments that are always tested; the others are also among
+/// the exact ones.
 pub(super) const DIFFERING_FUNCTIONS: &[&str] = &["cbrt", "cos", "log10", "sin"];
 
 pub(super) const NUMBER_TEXTS: &[&str] = &[

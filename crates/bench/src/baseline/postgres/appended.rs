@@ -40,7 +40,7 @@ const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_a
      SELECT o * 2 + $2 - 1, o, $2, $3, 0, r \
      FROM UNNEST($1::BIGINT[], $4::BYTEA[]) AS given (o, r)";
 
-/// Some instant; ids begin with it.
+/// A fixed instant, the first part of the ids.
 const NOW_MS: i64 = 1_790_000_000_000;
 
 pub(crate) struct AppendBaseline {
@@ -62,7 +62,7 @@ impl AppendBaseline {
         Ok(Self { client, statements, next: NOW_MS << 15 })
     }
 
-    /// A group of instances from start to end; says how many.
+    /// Runs a group of instances from start to end; returns how many.
     pub(crate) async fn group(&mut self) -> Result<usize> {
         let [start, schedule, append, claim, end, done] = self.statements.as_slice() else {
             return Ok(0);

@@ -43,7 +43,7 @@ const NOW_MS: i64 = 1_790_000_000_000;
 pub(crate) struct RandomUpdateBaseline {
     client: Client,
     statements: Vec<Statement>,
-    /// When each instance's timer is due, and its turn number.
+    /// The due time of each instance's timer, and its turn number.
     instances: Vec<(i64, i64)>,
     entropy: SeededEntropy,
     seq: i64,
@@ -62,7 +62,7 @@ impl RandomUpdateBaseline {
         while baseline.instances.len() < count {
             baseline.fill().await?;
         }
-        // What a database that has been in use for a while looks like.
+        // The state of a database that has been in use for a while.
         baseline.client.batch_execute("VACUUM ANALYZE").await?;
         Ok(baseline)
     }
@@ -84,7 +84,7 @@ impl RandomUpdateBaseline {
         Ok(())
     }
 
-    /// A batch of transitions; says how many.
+    /// Runs a batch of transitions; returns how many.
     pub(crate) async fn batch(&mut self) -> Result<usize> {
         let [_, turn, append, disarm, arm] = self.statements.as_slice() else { return Ok(0) };
         let mut picked = std::collections::BTreeSet::new();
@@ -123,12 +123,12 @@ impl RandomUpdateBaseline {
     }
 }
 
-/// The key of the instance at a place, made as the engine makes them.
+/// The key of the instance at an index, built as the engine builds its ids.
 fn ord(index: usize) -> i64 {
     (NOW_MS << 15) + i64::try_from(index).unwrap_or_default()
 }
 
-/// Some instant within the next year.
+/// A random instant within the next year.
 fn random_due_at(entropy: &mut SeededEntropy) -> i64 {
     let within = i64::try_from(entropy.next() >> 1).unwrap_or_default();
     NOW_MS + within.rem_euclid(YEAR_MS)

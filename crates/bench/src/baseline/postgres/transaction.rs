@@ -9,7 +9,7 @@ use tokio_postgres::{Client, Statement};
 pub(super) type Step<'a> = (&'a Statement, &'a [&'a (dyn ToSql + Sync)]);
 
 pub(super) async fn transaction(client: &Client, steps: &[Step<'_>]) -> Result<()> {
-    // They are sent in the order in which they are first polled.
+    // Statements are sent in the order in which their futures are first polled.
     let steps =
         try_join_all(steps.iter().map(|(statement, values)| client.execute(*statement, values)));
     tokio::try_join!(biased; client.batch_execute("BEGIN"), steps, client.batch_execute("COMMIT"))?;

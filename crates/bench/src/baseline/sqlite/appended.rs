@@ -1,4 +1,4 @@
-//! J on SQLite: everything is appended, and soon over.
+//! J on SQLite: all rows are appended, and deleted soon after.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ const DELETE_TASK: &str =
 const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// Some instant; ids are made from it as the engine makes them.
+/// A fixed instant, from which ids are built as the engine builds them.
 const NOW_MS: i64 = 1_790_000_000_000;
 
 pub(crate) struct AppendBaseline {
@@ -48,7 +48,7 @@ pub(crate) struct AppendBaseline {
 }
 
 impl AppendBaseline {
-    /// A new file; instances have a state of so many bytes.
+    /// Opens a new file; instances have a state of `state` bytes.
     pub(crate) fn new(path: &Path, state: usize) -> Result<Self> {
         Ok(Self { file: File::new(path, SCHEMA_SQL)?, next: NOW_MS << 15, state: vec![7; state] })
     }
@@ -58,7 +58,7 @@ impl AppendBaseline {
         self.file.pages()
     }
 
-    /// A group of instances from start to end; says how many.
+    /// Runs a group of instances from start to end; returns how many.
     pub(crate) fn group(&mut self) -> Result<usize> {
         let (state, open, records) = (&self.state, [8u8; 60], [9u8; 120]);
         let spec = [6u8; 60];

@@ -1,4 +1,4 @@
-//! A SQLite file with the engine's settings, and its log emptied as the engine does it.
+//! A SQLite file with the engine's settings, whose log is checkpointed as the engine does it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use anyhow::Result;
 use rusqlite::{Connection, Params};
 
-/// The log is emptied when it has so many pages: a sixteenth of 256 MiB.
+/// The log is checkpointed at this many pages: a sixteenth of 256 MiB.
 const CHECKPOINT_PAGES: u64 = 4_096;
 
 const PASSIVE_CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
-/// A file, its connection, and a thread that empties the log.
+/// A file, its connection, and a thread that runs checkpoints.
 pub(super) struct File {
     connection: Connection,
-    /// Pages in the log, and pages ever written to it.
+    /// Pages in the log, and pages written to it in total.
     pages: Arc<AtomicU64>,
     all_pages: Arc<AtomicU64>,
     is_copying: Arc<AtomicBool>,
     is_copied: Arc<AtomicBool>,
-    /// The thread ends when this goes.
+    /// Dropping the sender ends the thread.
     request: SyncSender<()>,
 }
 
@@ -34,7 +34,7 @@ impl File {
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
             let pages = u64::try_from(pages).unwrap_or_default();
             let before = now.swap(pages, Ordering::Relaxed);
-            // Fewer than before: the log was started anew.
+            // A smaller number than before means that the log restarted from its beginning.
             let added = if pages > before { pages - before } else { pages };
             all.fetch_add(added, Ordering::Relaxed);
             Ok(())
@@ -44,7 +44,7 @@ impl File {
         Ok(Self { connection, pages, all_pages, is_copying, is_copied, request })
     }
 
-    /// Pages ever written to the log.
+    /// Pages written to the log in total.
     pub(super) fn pages(&self) -> u64 {
         self.all_pages.load(Ordering::Relaxed)
     }
@@ -62,12 +62,13 @@ impl File {
     pub(super) fn commit(&self) -> Result<()> {
         self.run("COMMIT", [])?;
         if self.is_copied.swap(false, Ordering::SeqCst) {
-            // The few pages that came meanwhile, so that the next commit starts the log anew.
+            // Copies the few pages that were committed during the checkpoint, so that the next
+            // commit restarts the log.
             self.connection.query_row(PASSIVE_CHECKPOINT, [], |_| Ok(()))?;
         } else if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
             && !self.is_copying.swap(true, Ordering::SeqCst)
         {
-            // The thread waits for it, or is gone with the file.
+            // Sending fails only if a request is already queued or the thread has ended.
             let _ = self.request.try_send(());
         }
         Ok(())
@@ -95,7 +96,7 @@ fn checkpointer(
     let (is_copying, is_copied) = (is_copying.clone(), is_copied.clone());
     std::thread::spawn(move || {
         while requests.recv().is_ok() {
-            // A log that could not be emptied is tried again after the next commit.
+            // A checkpoint that fails is tried again after the next commit.
             let _ = connection.query_row(PASSIVE_CHECKPOINT, [], |_| Ok(()));
             is_copied.store(true, Ordering::SeqCst);
             is_copying.store(false, Ordering::SeqCst);

@@ -38,7 +38,7 @@ const NOW_MS: i64 = 1_790_000_000_000;
 
 pub(crate) struct RandomUpdateBaseline {
     file: File,
-    /// When each instance's timer is due, and its turn number.
+    /// The due time of each instance's timer, and its turn number.
     instances: Vec<(i64, i64)>,
     entropy: SeededEntropy,
     seq: i64,
@@ -69,7 +69,7 @@ impl RandomUpdateBaseline {
         self.file.commit()
     }
 
-    /// A batch of transitions; says how many.
+    /// Runs a batch of transitions; returns how many.
     pub(crate) fn batch(&mut self) -> Result<usize> {
         self.file.begin()?;
         for _ in 0..BATCH_SIZE {
@@ -90,7 +90,7 @@ impl RandomUpdateBaseline {
     }
 }
 
-/// The key of the instance at a place, made as the engine makes them.
+/// The key of the instance at an index, built as the engine builds its ids.
 fn ord(index: usize) -> i64 {
     (NOW_MS << 15) + i64::try_from(index).unwrap_or_default()
 }
@@ -100,7 +100,7 @@ fn pick(entropy: &mut SeededEntropy, count: usize) -> usize {
     bits.checked_rem(count).unwrap_or_default()
 }
 
-/// Some instant within the next year.
+/// A random instant within the next year.
 fn random_due_at(entropy: &mut SeededEntropy) -> i64 {
     let within = i64::try_from(entropy.next() >> 1).unwrap_or_default();
     NOW_MS + within.rem_euclid(YEAR_MS)

@@ -6,8 +6,8 @@ use super::seeded_choice::SeededChoice;
 
 pub(super) const MEDIA_TYPE: &str = "application/yaml";
 
-/// A journey that evaluates an expression and ends. One that sleeps first is stored before it
-/// hurts, and hurts again after a restart.
+/// A journey that evaluates an expression and ends. One that sleeps first is stored before the
+/// costly evaluation, and repeats it after a restart.
 pub(super) fn evaluating(
     choice: &mut SeededChoice,
     name: &str,
@@ -24,12 +24,12 @@ pub(super) fn evaluating(
     (text(name, sleeps, Some(work), Map::new()), words)
 }
 
-/// A journey that ends, with something else in its `spec`.
+/// A journey that ends, with additional fields in its `spec`.
 pub(super) fn ending(name: &str, sleeps: bool, spec: Map<String, Value>) -> String {
     text(name, sleeps, None, spec)
 }
 
-/// Whether an instance sleeps before it works, and the words for that.
+/// Whether an instance sleeps before it works, and how the title says it.
 pub(super) fn sleeping(choice: &mut SeededChoice) -> (bool, &'static str) {
     if choice.coin_flip() { (true, "after a second") } else { (false, "at once") }
 }

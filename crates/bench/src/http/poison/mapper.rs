@@ -22,7 +22,7 @@ pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
     }
 }
 
-/// Loops within loops, each level a shape of its own.
+/// Nested loops, each level with a shape of its own.
 fn loops(choice: &mut SeededChoice) -> (String, String) {
     let depth = choice.between(1, 4);
     let (mut expression, mut title) = ("1".to_owned(), Vec::new());
@@ -38,7 +38,7 @@ fn loops(choice: &mut SeededChoice) -> (String, String) {
     (title.join(" of "), expression)
 }
 
-/// A loop whose result is a number, around another one.
+/// A loop whose result is a number, around an inner expression.
 fn one_loop(
     choice: &mut SeededChoice,
     level: usize,
@@ -69,7 +69,7 @@ fn recursion(choice: &mut SeededChoice) -> (String, String) {
     (format!("recursion, {n} levels"), format!("%dw 2.0\n{function}\n---\nf({n})"))
 }
 
-/// Texts that grow, are cut and joined.
+/// Texts that grow, are split and joined.
 fn texts(choice: &mut SeededChoice) -> (String, String) {
     let n = choice.magnitude(1_000, 100_000);
     match choice.between(0, 2) {

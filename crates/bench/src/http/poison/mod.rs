@@ -1,12 +1,12 @@
 //! Poison: legal definitions and requests whose cost is high, made from a seed.
 //!
 //! ```text
-//!   seed, kind, number ─► dice ─► variant: a definition, and what its clients send
+//!   seed, kind, number ─► SeededChoice ─► variant: a definition, and what its clients send
 //! ```
 //!
-//! A variant depends on nothing else, so `mapper-3` of a seed is the same thing in every run and
-//! with any selection of kinds. Sizes are drawn so that some variants stay within the engine's
-//! budgets and take long, and others exceed them.
+//! A variant depends on nothing else, so `mapper-3` of a seed is the same in every run and with any
+//! selection of kinds. Sizes are drawn so that some variants stay within the engine's budgets but
+//! take long, and others exceed them.
 
 mod fan_out;
 mod feel;

@@ -5,7 +5,7 @@ use super::seeded_choice::SeededChoice;
 
 pub(super) const MEDIA_TYPE: &str = "application/xml";
 
-/// A process that evaluates a FEEL expression, for a script task or for a gateway.
+/// A process that evaluates a FEEL expression, in a script task or at a gateway.
 pub(super) fn evaluating(
     choice: &mut SeededChoice,
     name: &str,
@@ -45,7 +45,7 @@ pub(super) fn scripted(
     around(choice, name, &task)
 }
 
-/// A process that calls itself, several times at once.
+/// A process that calls itself several times at once.
 pub(super) fn calling_itself(
     choice: &mut SeededChoice,
     name: &str,
@@ -62,7 +62,7 @@ pub(super) fn calling_itself(
 
 const AFTER_WORK: &str = "<bpmn:sequenceFlow id=\"out\" sourceRef=\"work\" targetRef=\"done\"/>";
 
-/// `work` and what comes after it, between a start, which may be followed by a sleep, and `done`.
+/// A process with a start event, an optional sleep, `work` and an end event.
 fn around(choice: &mut SeededChoice, name: &str, work: &str) -> (String, &'static str) {
     let (sleeps, words) = sleeping(choice);
     let begin = if sleeps {

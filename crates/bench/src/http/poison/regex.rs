@@ -6,7 +6,7 @@ use super::seeded_choice::SeededChoice;
 use super::variant::PoisonDefinition;
 use super::{journey, process};
 
-/// Patterns that an engine which goes back tries in very many ways.
+/// Patterns for which a backtracking engine tries very many paths.
 pub(super) const PATTERNS: &[&str] = &[
     "^(a+)+$",
     "^(a|aa)+$",
@@ -19,7 +19,7 @@ pub(super) const PATTERNS: &[&str] = &[
     "((a{1,9}){1,9}){1,9}b",
 ];
 
-/// Those that need to look around or back.
+/// Patterns with lookaround or backreferences.
 const FANCY: &[&str] = &[r"^(?=(a+))\1*b", r"^(a+)\1+b", r"(?<!b)(a+)+(?=c)", r"^(?:(a)|\1a)*b"];
 
 pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {

@@ -1,4 +1,4 @@
-//! Requests that are costly by themselves: large sources, long lists.
+//! Requests that are costly themselves: large sources, long lists.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::seeded_choice::SeededChoice;
 use super::variant::{Kind, PoisonVariant};
 use super::{journey, process, script};
 
-/// Lists that have to look at much to find a page, or nothing.
+/// List requests that must scan many rows to find a page, or find none.
 const LISTS: &[&str] = &[
     "/instances?limit=1000",
     "/instances?limit=1000&status=completed",
@@ -23,7 +23,7 @@ const LISTS: &[&str] = &[
     "/incidents?limit=1000",
 ];
 
-/// Clients who ask for long lists.
+/// Clients that request long lists.
 pub(super) fn lists(choice: &mut SeededChoice, label: String) -> PoisonVariant {
     let paths: Vec<_> = (0..choice.between(1, 4)).map(|_| *choice.one_of(LISTS)).collect();
     PoisonVariant {
@@ -37,7 +37,7 @@ pub(super) fn lists(choice: &mut SeededChoice, label: String) -> PoisonVariant {
     }
 }
 
-/// Clients who have large sources judged.
+/// Clients that have large sources validated.
 pub(super) fn sources(choice: &mut SeededChoice, label: String, name: &str) -> PoisonVariant {
     let bytes = choice.magnitude(1 << 20, 15 << 20);
     let (what, media_type, text) = match choice.between(0, 4) {
@@ -59,7 +59,7 @@ pub(super) fn sources(choice: &mut SeededChoice, label: String, name: &str) -> P
     }
 }
 
-/// Parts, one after another, until the text is that long.
+/// Repeats a part until the text has the given length.
 fn repeated(bytes: usize, begin: &str, end: &str, part: impl Fn(&mut String, usize)) -> String {
     let mut text = begin.to_owned();
     let mut number = 0;
@@ -72,7 +72,7 @@ fn repeated(bytes: usize, begin: &str, end: &str, part: impl Fn(&mut String, usi
 
 fn functions(bytes: usize) -> String {
     repeated(bytes, "", "return 1\n", |text, number| {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "function f{number}(a, b) {{ return a * {number} + b }}");
     })
 }

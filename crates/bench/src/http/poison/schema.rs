@@ -7,7 +7,7 @@ use super::regex::PATTERNS;
 use super::seeded_choice::SeededChoice;
 use super::variant::PoisonDefinition;
 
-/// A schema with a document that makes it cost most.
+/// A schema with the document for which it costs most.
 struct Shape {
     title: String,
     definitions: Map<String, Value>,
@@ -15,7 +15,7 @@ struct Shape {
     data: Value,
 }
 
-/// A journey that checks a document at its start or at its end.
+/// A journey that validates a document at its start or at its end.
 pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
     let shape = match choice.between(0, 5) {
         0 => paths(choice),
@@ -28,7 +28,7 @@ pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
     let Shape { title, definitions, schema, data } = shape;
     let schema =
         json!({ "$defs": definitions, "type": "object", "properties": { "data": schema } });
-    // What is checked at the end can come after a sleep.
+    // Only what is checked at the end can come after a sleep.
     let section = *choice.one_of(&["input", "output", "context"]);
     let (sleeps, words) = if section == "input" { (false, "") } else { journey::sleeping(choice) };
     let mut spec = Map::new();
@@ -45,7 +45,8 @@ fn reference(number: usize) -> Value {
     json!({ "$ref": format!("#/$defs/a{number}") })
 }
 
-/// Each level refers to the next one several times: width to the power of depth.
+/// Each level refers to the next one several times: the number of paths is width to the power of
+/// depth.
 fn levels(
     choice: &mut SeededChoice,
     depth: usize,
@@ -73,7 +74,7 @@ fn paths(choice: &mut SeededChoice) -> Shape {
     Shape { title, definitions, schema: reference(0), data: json!("x") }
 }
 
-/// The same without references: the text itself grows.
+/// Like [`levels`] without references: the text itself grows.
 fn nested(choice: &mut SeededChoice) -> Shape {
     let (depth, word) = (choice.between(5, 10), *choice.one_of(&["anyOf", "oneOf"]));
     let mut schema = json!({ "const": "never" });
@@ -87,7 +88,7 @@ fn nested(choice: &mut SeededChoice) -> Shape {
     Shape { title, definitions: Map::new(), schema, data: json!(data) }
 }
 
-/// A schema that refers to itself twice, on a document that is as deep.
+/// A schema that refers to itself twice, with a document that is equally deep.
 fn recursive(choice: &mut SeededChoice) -> Shape {
     let (depth, word) = (choice.between(10, 60), *choice.one_of(&["anyOf", "oneOf", "allOf"]));
     let deeper = json!({ "properties": { "n": reference(0) }, "not": { "required": ["leaf"] } });
@@ -101,7 +102,7 @@ fn recursive(choice: &mut SeededChoice) -> Shape {
     Shape { title, definitions, schema: reference(0), data }
 }
 
-/// Items that differ only at their end.
+/// Items that differ only in their last part.
 fn unique(choice: &mut SeededChoice) -> Shape {
     let (count, width) = (choice.magnitude(1_000, 5_000), choice.between(1, 8));
     let item = |number: usize| {

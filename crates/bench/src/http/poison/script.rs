@@ -1,4 +1,4 @@
-//! Flow scripts that compute without an end.
+//! Flow scripts that compute without end.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::{journey, process};
 
 pub(super) const MEDIA_TYPE: &str = "text/javascript";
 
-/// Endless loops, each with something to do.
+/// Endless loops with different bodies.
 const LOOPS: &[&str] = &[
     "while (true) {}",
     "let n = 1\nwhile (true) { n = (n * 31 + 7) % 1000003 }",
@@ -22,7 +22,7 @@ const LOOPS: &[&str] = &[
     "do { for (const a of [1, 2, 3]) { for (const b of [1, 2, 3]) { a * b } } } while (true)",
 ];
 
-/// What costs more than one step looks like; `list` and `text` are large.
+/// Calls that cost more than one operation; `list` and `text` are large.
 const CALLS: &[&str] = &[
     "list.sort((a, b) => b - a)",
     "list.sort()",
@@ -61,7 +61,7 @@ pub(super) fn endless(choice: &mut SeededChoice, name: &str) -> PoisonDefinition
     whole(choice, name, script, &script.replace('\n', "; "))
 }
 
-/// Costly calls on large values, without an end or a good many times.
+/// Costly calls on large values, without end or many times.
 pub(super) fn costly(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
     let (entries, letters) = (choice.magnitude(500, 50_000), choice.magnitude(1_000, 400_000));
     let calls: Vec<_> = (0..choice.between(1, 3)).map(|_| *choice.one_of(CALLS)).collect();
@@ -78,7 +78,7 @@ pub(super) fn costly(choice: &mut SeededChoice, name: &str) -> PoisonDefinition 
     whole(choice, name, &script, &title)
 }
 
-/// What a flow begins with: nothing, or a sleep.
+/// The beginning of a flow: nothing, or a sleep.
 pub(super) fn beginning(choice: &mut SeededChoice) -> (&'static str, &'static str) {
     let (sleeps, words) = journey::sleeping(choice);
     (if sleeps { "await Task.delay(1)\n" } else { "" }, words)

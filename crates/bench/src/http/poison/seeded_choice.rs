@@ -9,14 +9,14 @@ impl SeededChoice {
         Self(SeededEntropy::new(seed))
     }
 
-    /// Any number from one to another, both included.
+    /// A number from `least` to `most`, both included.
     pub(super) fn between(&mut self, least: usize, most: usize) -> usize {
         let drawn = usize::try_from(self.0.next() >> 1).unwrap_or_default();
         least + drawn % (most - least + 1)
     }
 
-    /// The same, but small numbers are as likely as large ones: the number of digits is drawn
-    /// first.
+    /// Like [`Self::between`], but small numbers are as likely as large ones: the number of digits
+    /// is drawn first.
     pub(super) fn magnitude(&mut self, least: usize, most: usize) -> usize {
         let mut most_here = least.max(1);
         let steps = (most / most_here).max(1).ilog2();
@@ -30,7 +30,7 @@ impl SeededChoice {
         self.between(0, 1) == 1
     }
 
-    /// One of several; there must be some.
+    /// One of several choices; the slice must not be empty.
     #[expect(clippy::indexing_slicing, reason = "the number is below the length")]
     pub(super) fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.between(0, choices.len() - 1)]

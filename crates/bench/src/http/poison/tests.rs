@@ -1,4 +1,4 @@
-//! Variants are the same for the same seed, of every kind, and legal.
+//! Variants are reproducible from their seed, cover every kind, and are legal.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ fn there_is_something_of_every_kind() {
     assert_eq!(kinds.len(), Kind::value_variants().len());
 }
 
-/// A definition that nobody can deploy would measure nothing. What a budget of the engine refuses
-/// at deploy is held already, and has a code that says so.
+/// A variant that cannot be deployed would measure nothing. A variant that exceeds a budget of the
+/// engine is rejected at deploy with the code of that budget, which is fine.
 #[test]
 fn definitions_are_legal_or_too_large() {
     let notations = notations();

@@ -1,4 +1,4 @@
-//! One thing that is bad for others, drawn from a seed.
+//! One definition or request that could disturb others, drawn from a seed.
 
 use clap::ValueEnum as _;
 use meantime_kernel::random::{Entropy as _, SeededEntropy};
@@ -7,7 +7,7 @@ use super::super::connection::json_request;
 use super::seeded_choice::SeededChoice;
 use super::{fan_out, feel, format, mapper, regex, request, schedule, schema, script};
 
-/// Families of poison.
+/// The kinds of poison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// JSON schemas with many paths, many items or costly patterns
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Format,
     /// Scripts that never end
     Loop,
-    /// Scripts that call costly functions on large values, again and again
+    /// Scripts that repeatedly call costly functions on large values
     Sort,
     /// Children, tasks and timers by the thousand; definitions that start themselves
     FanOut,
@@ -34,25 +34,25 @@ pub(crate) enum Kind {
     List,
 }
 
-/// One thing that is bad for others.
+/// One definition or request that could disturb others.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct PoisonVariant {
     pub(in super::super) kind: Kind,
-    /// What it is called in a report: kind and number.
+    /// The name in the report: kind and number.
     pub(in super::super) label: String,
-    /// What it is, in a few words.
+    /// A short description.
     pub(in super::super) title: String,
     /// The definition that is deployed, if there is one.
     pub(in super::super) definition: Option<Definition>,
-    /// What clients send, one after another and then from the beginning.
+    /// The requests that clients send in turn, repeated from the beginning.
     pub(in super::super) requests: Vec<Vec<u8>>,
-    /// How many clients, each on a connection of its own.
+    /// How many clients there are, each on its own connection.
     pub(in super::super) clients: usize,
-    /// How many requests they send in all.
+    /// How many requests they send in total.
     pub(in super::super) at_most: usize,
 }
 
-/// A definition as it is sent to a server.
+/// A definition as it is deployed to a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Definition {
     pub(in super::super) name: String,
@@ -60,7 +60,7 @@ pub(in super::super) struct Definition {
     pub(in super::super) text: String,
 }
 
-/// A definition with the input that hurts.
+/// A definition with the input that makes it costly.
 pub(super) struct PoisonDefinition {
     pub(super) title: String,
     pub(super) media_type: &'static str,
@@ -68,8 +68,7 @@ pub(super) struct PoisonDefinition {
     pub(super) input: serde_json::Value,
 }
 
-/// Of each kind so many variants that there are `count` in all, the kinds in turn; of all kinds
-/// when none is named.
+/// `count` variants in total, alternating between the kinds; all kinds if none is named.
 pub(in super::super) fn variants(seed: u64, count: usize, kinds: &[Kind]) -> Vec<PoisonVariant> {
     let kinds = if kinds.is_empty() { Kind::value_variants() } else { kinds };
     let numbers = (0..).flat_map(|number| kinds.iter().map(move |kind| (*kind, number)));
@@ -92,7 +91,7 @@ fn variant(seed: u64, kind: Kind, number: usize) -> PoisonVariant {
         Kind::Feel => started(kind, label, feel::draft(choice, &name), name, choice),
         Kind::FanOut => {
             let variant = started(kind, label, fan_out::draft(choice, &name), name, choice);
-            // It multiplies by itself.
+            // A fan-out multiplies its own load, so a request per client is enough.
             let clients = choice.between(1, 2);
             PoisonVariant { clients, at_most: clients, ..variant }
         }
@@ -102,7 +101,7 @@ fn variant(seed: u64, kind: Kind, number: usize) -> PoisonVariant {
     }
 }
 
-/// Clients who start instances of a definition.
+/// A variant whose clients start instances of a definition.
 fn started(
     kind: Kind,
     label: String,
@@ -123,7 +122,7 @@ fn started(
     }
 }
 
-/// A seed of its own for each variant.
+/// Derives a separate seed for each variant.
 fn variant_seed(seed: u64, label: &str) -> u64 {
     label
         .bytes()

@@ -1,16 +1,16 @@
 //! Which civil times match: sets of seconds, minutes, hours, days and months, without any zone.
 //!
-//! A civil time is a number of seconds since 1970-01-01T00:00:00 on the same local clock. Both
-//! questions, the next match and the number of matches, jump from set bit to set bit and from month
-//! to month; nothing walks over seconds or days. The calendar ends one second before the year
-//! 10000, for both alike.
+//! A civil time is a number of seconds since 1970-01-01T00:00:00 on the same local clock. The next
+//! match and the number of matches are found by jumping from set bit to set bit and from month to
+//! month, never by iterating over seconds or days. The calendar ends one second before the year
+//! 10000.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
 const DAY_S: i64 = 86_400;
-/// Dates and weekdays repeat after 400 years, so what has not matched by then never will.
+/// Dates and weekdays repeat after 400 years: what has not matched by then never matches.
 const CYCLE_MONTHS: u32 = 400 * 12;
 /// 0000-01-01T00:00:00 and 9999-12-31T23:59:59, the bounds of the calendar.
 const BOUNDS: (i64, i64) = (-62_167_219_200, 253_402_300_799);
@@ -73,13 +73,13 @@ impl Calendar {
         (whole + tail).saturating_sub(head)
     }
 
-    /// Whether anything at all matches.
+    /// Whether there is any match.
     pub(super) fn ever_matches(&self) -> bool {
         self.next_from(0).is_some()
     }
 }
 
-/// The date and second of the day of a civil time, held within the calendar.
+/// The date and second of the day of a civil time, clamped to the calendar.
 fn split(civil: i64) -> (Date, i64) {
     let civil = civil.clamp(BOUNDS.0, BOUNDS.1);
     let days = civil.div_euclid(DAY_S);
@@ -108,7 +108,7 @@ impl Times {
         Some(seconds(hour, next_bit(self.minutes, 0)?, next_bit(self.seconds, 0)?))
     }
 
-    /// The least number of seconds from one matching time to the next, if every day matches.
+    /// The smallest number of seconds between two matching times, if every day matches.
     pub(super) fn least_gap(&self) -> i64 {
         let (hours, minutes, seconds) =
             (Spread::of(self.hours), Spread::of(self.minutes), Spread::of(self.seconds));
@@ -122,7 +122,7 @@ impl Times {
         gaps.into_iter().flatten().fold(DAY_S - in_day, i64::min)
     }
 
-    /// How many seconds of the day match before `time`; all of them for the length of a day.
+    /// How many seconds of the day match before `time`; the length of a day counts all of them.
     fn before(&self, time: i64) -> u64 {
         let (hour, minute, second) = fields(time);
         let mut count = below(self.hours, hour) * ones(self.minutes) * ones(self.seconds);
@@ -136,11 +136,11 @@ impl Times {
     }
 }
 
-/// How the members of a set lie.
+/// The spread of a set of numbers.
 struct Spread {
-    /// From the first to the last.
+    /// The distance from the first to the last.
     width: i64,
-    /// Between the two that are nearest to each other.
+    /// The smallest distance between two neighbours.
     gap: Option<i64>,
 }
 
@@ -213,7 +213,7 @@ impl Days {
     fn by_weekday(&self, first_weekday: u32, length: u32) -> u64 {
         let mut days = 0;
         for weekday in 0..7 {
-            // The month's first such weekday, and how many more there are after it.
+            // The first such weekday of the month, and how many more follow.
             let first = 1 + (weekday + 7 - first_weekday) % 7;
             let more = (length - first) / 7;
             for (nth, matching) in (0..=more).zip(self.nth_weekdays) {

@@ -1,4 +1,4 @@
-//! A cron expression that was read.
+//! A parsed cron expression.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct Cron {
 }
 
 impl Cron {
-    /// Reads a cron expression and refuses one that never matches.
+    /// Parses a cron expression; one that never matches is refused.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         let (calendar, elapsed) = parse::expression(text).map_err(TimeError::InvalidCron)?;
         let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
@@ -33,12 +33,12 @@ impl Cron {
         &self.text
     }
 
-    /// The shortest time between two matches, on a day that local clocks do not change.
+    /// The shortest time between two matches, on a day without a clock change.
     pub fn least_gap_ms(&self) -> i64 {
         self.calendar.times.least_gap() * 1_000
     }
 
-    /// Whether it follows elapsed time through clock changes, rather than naming local times.
+    /// Whether it follows elapsed time through clock changes, instead of naming local times.
     pub const fn follows_elapsed_time(&self) -> bool {
         self.elapsed
     }

@@ -1,6 +1,6 @@
-//! Reading a cron expression into bit sets.
+//! Parses a cron expression into bit sets.
 //!
-//! Letters are read in either case. Offsets in problems count bytes from the start of the text.
+//! Letters may be in either case. Offsets of problems count bytes from the start of the text.
 
 use super::calendar::{Calendar, Days, Times};
 use crate::time::error::Problem;
@@ -17,7 +17,7 @@ const DAY: Field = Field { what: "day of month", min: 1, max: 31, names: &[] };
 const MONTH: Field = Field { what: "month", min: 1, max: 12, names: &MONTHS };
 const WEEKDAY: Field = Field { what: "day of week", min: 0, max: 6, names: &WEEKDAYS };
 
-/// Reads an expression: what matches, and whether it follows elapsed time.
+/// Parses an expression: the matching times, and whether it follows elapsed time.
 pub(super) fn expression(text: &str) -> Result<(Calendar, bool), Problem> {
     let trimmed = text.trim_ascii();
     if trimmed.starts_with('@') {
@@ -65,7 +65,7 @@ fn expand(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A piece of the text, in upper case, and where it begins.
+/// A piece of the text, in upper case, and its offset.
 struct Piece {
     text: String,
     at: usize,
@@ -149,7 +149,7 @@ fn day_of_week(item: &Piece, days: &mut Days) -> Result<(), Problem> {
         days.last_weekdays |= 1 << (WEEKDAY.value(&part(weekday))? % 7);
     } else {
         let set = WEEKDAY.item(item, true)?;
-        // Seven is Sunday too.
+        // Seven also means Sunday.
         days.weekdays |= (set | set >> 7) & 0x7f;
     }
     Ok(())

@@ -1,14 +1,14 @@
-//! Cron in a zone: from matching civil times to instants (S13).
+//! Cron in a zone: maps matching civil times to instants (S13).
 //!
-//! Both ways of reading an expression are defined on whole seconds:
+//! Both interpretations of an expression are defined on whole seconds:
 //!
 //! - *elapsed time*: the instants at which local clocks show a matching time;
 //! - *local times*: each matching civil time mapped to one instant, which is its own, its first of
 //!   two, or the end of the gap it falls into. This map never decreases, so the occurrences between
 //!   two instants are a range of civil times, less those that a gap folds into one.
 //!
-//! `next` and `count` are written from the same definitions and agree: there are exactly
-//! `count(a, b)` occurrences found by calling `next` from `a` until `b`.
+//! `next` and `count` follow the same definitions and agree: calling `next` from `a` until `b`
+//! finds exactly `count(a, b)` occurrences.
 
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
@@ -38,7 +38,7 @@ impl Cron {
         }
     }
 
-    /// Searches one stretch of constant offset after the other.
+    /// Searches the periods of constant offset one after the other.
     fn next_elapsed(&self, zone: &Zone, from: i64) -> Option<i64> {
         let mut from = from;
         loop {
@@ -76,7 +76,7 @@ impl Cron {
         while let Some((change, offset)) = next_change(zone, before).filter(|(at, _)| *at < to) {
             let (start, end) = (change + offset_at(zone, change - 1), change + offset);
             if start < end {
-                // All of the gap and the time at its end fall on one instant.
+                // The whole gap and the time at its end map to one instant.
                 let folded = self.calendar.count(start, end + 1);
                 count = count.saturating_sub(folded.saturating_sub(1));
             }
@@ -88,11 +88,11 @@ impl Cron {
 
 /// The first civil time whose instant is at or after `from`.
 fn first_civil(zone: &Zone, from: i64) -> i64 {
-    // The offset of the second before makes a gap that ends right here part of what follows, and
-    // the second pass of a fold that begins right here part of what is over.
+    // With the offset of the second before, a gap that ends here belongs to what follows, and the
+    // second pass of a fold that begins here belongs to what is past.
     let civil = from + offset_at(zone, from - 1);
     match resolve(zone, civil) {
-        // Within the second pass: what is left of the fold fired in the first.
+        // Within the second pass: the rest of the fold fired in the first one.
         Some(Resolved::Twice { first, .. }) if civil - i64::from(first) < from => {
             match next_change(zone, civil - i64::from(first)) {
                 Some((change, _)) => change + i64::from(first),

@@ -80,7 +80,7 @@ fn s13_an_expression_that_never_matches_is_refused() {
     for text in ["0 0 31 6 *", "0 0 30 2 *", "0 0 L-30 2,4 *", "0 0 31 2,4,6,9,11 ?"] {
         assert_eq!(Cron::parse(text).unwrap_err().code(), "cron_never_matches", "{text}");
     }
-    // Either day field is enough, and a fifth Friday in February is rare, not impossible.
+    // Either day field is enough, and a fifth Friday in February is rare but possible.
     for text in ["0 0 31 6 MON", "0 0 * 2 FRI#5", "0 0 29 2 *"] {
         assert!(Cron::parse(text).is_ok(), "{text}");
     }
@@ -109,7 +109,7 @@ fn s13_a_fixed_hour_that_occurs_twice_fires_on_the_first_pass_only() {
     // Berlin, 25 October 2026: 03:00 becomes 02:00, at 01:00 UTC.
     let found = cron("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2);
     assert_eq!(found, ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]);
-    // Starting within the second pass changes nothing.
+    // A start within the second pass of the repeated hour changes nothing.
     let found = cron("*/15 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", 1);
     assert_eq!(found, ["2026-10-26T01:00:00Z"]);
 }

@@ -158,8 +158,8 @@ fn series_end_at_the_end_of_time() {
     assert_eq!(occurrences(&once, Timestamp::MIN).next(), None);
 }
 
-/// What is far back is counted, not walked over: a rule that has run since the year 1 has a
-/// billion occurrences, and the last of the first so many is found at once.
+/// Occurrences far in the past are counted by arithmetic: a rule that has run since the year 1 has
+/// a billion occurrences, and the n-th of them is found at once.
 #[test]
 fn s4_a_billion_missed_occurrences_are_counted_by_arithmetic() {
     let (begin, now) = (at("0001-01-02T00:00:00Z"), at("2026-01-01T00:00:00Z"));

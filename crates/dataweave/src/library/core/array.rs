@@ -140,7 +140,7 @@ fn reduce_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
 }
 
-/// Starts from the default of the accumulator, or from the first element.
+/// Starts with the default of the accumulator, or with the first element.
 fn fold(eval: &mut Eval<'_>, items: impl Iterator<Item = Value>, callback: &Value) -> Result {
     let mut items = items;
     let start = match eval.default_of(callback, 1)? {
@@ -190,14 +190,14 @@ fn find(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.array(found)
 }
 
-/// The position of every group of every match.
+/// The positions of all groups of all matches.
 fn find_matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return eval.array(Vec::new()) };
     let mut all = Vec::new();
     for found in pattern.matches(&text, eval.ops())? {
-        // A position is counted from the beginning.
+        // Finding a position counts the characters from the start of the text.
         let counted = (found.spans().len() as u64).saturating_mul(text.len() as u64 / 16);
         eval.charge(counted)?;
         let start = |span: &Option<(usize, usize)>| match span {
@@ -219,7 +219,7 @@ fn find_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
     let mut found = Vec::new();
     for (at, _) in text.match_indices(&*wanted) {
-        // A position is counted from the beginning.
+        // Finding a position counts the characters from the start of the text.
         eval.charge((at as u64 / 16).saturating_add(1))?;
         found.push(Value::from(text::position(&text, at)));
     }
@@ -297,7 +297,7 @@ fn zip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.array(pairs)
 }
 
-/// The first elements together, the second ones, and so on as far as the shortest goes.
+/// All first elements, all second elements, and so on up to the shortest array.
 fn unzip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let rows = args.array(0, eval)?;
     let mut lists = Vec::with_capacity(rows.len());

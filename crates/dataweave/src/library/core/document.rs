@@ -1,4 +1,4 @@
-//! `read` and `write`: texts in a data format.
+//! `read` and `write`: text in a data format.
 
 use meantime_value::json::{self, Layout};
 use meantime_value::{Kind, Value};

@@ -48,7 +48,7 @@ fn not_null(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(args.take(0))
 }
 
-/// Gives a waiting function, such as `replace`, what it waits for.
+/// Calls a partial function, such as `replace`, with its last argument.
 fn with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let last = args.take(1);
     eval.call(args.get(0), &mut [last])

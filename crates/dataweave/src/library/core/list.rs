@@ -1,4 +1,4 @@
-//! Everything in this module.
+//! The functions of this module.
 
 use super::super::native::Native;
 use super::{array, document, function, moment, number, object, order, text};

@@ -1,4 +1,4 @@
-//! The moment, dates.
+//! The current time, dates, identifiers.
 
 use meantime_value::Value;
 
@@ -23,7 +23,7 @@ fn now(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::date_time(eval.now().clone()))
 }
 
-/// A random identifier of version 4, from the random bits of the evaluation.
+/// A random UUID of version 4, from the seed of the evaluation.
 fn uuid(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     let high = eval.random() & !0xf000 | 0x4000;
     let low = eval.random() & !(0b11 << 62) | 1 << 63;

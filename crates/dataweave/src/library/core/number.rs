@@ -51,7 +51,8 @@ fn modulo(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn pow(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    // The result is bounded, so the work is: a few multiplications of the longest numbers.
+    // The size of the result is limited, and so is the work: a few multiplications of the longest
+    // numbers.
     eval.charge(100)?;
     Ok(Value::Number(args.number(0).pow(&args.number(1))?))
 }

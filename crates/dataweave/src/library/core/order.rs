@@ -1,4 +1,4 @@
-//! Sorting, grouping, the greatest and the least.
+//! Sorting, grouping, minimum and maximum.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,11 +47,11 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("avg", &[Overload::new(&[Param::ARRAY], average)]),
 ];
 
-/// Sorts by keys that were computed; equal keys keep their order.
+/// Sorts by computed keys; equal keys keep their order.
 fn sort<T>(eval: &mut Eval<'_>, mut keyed: Vec<(Value, T)>) -> Result<Vec<T>> {
     let rounds = u64::from(keyed.len().max(1).ilog2()).saturating_add(1);
-    // Keys that have an order with the first have one with each other, so that the sort below
-    // gets a total order, which it needs.
+    // Keys that can be compared with the first can be compared with each other. This makes the
+    // order total, which the sort below requires.
     if let Some(((first, _), others)) = keyed.split_first() {
         for (key, _) in others {
             let extent = ValueSize::of(key, *eval.ops());
@@ -150,7 +150,7 @@ fn group_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     groups.into_object(eval, Eval::object)
 }
 
-/// Values that were seen; texts and numbers are found quickly.
+/// Values seen so far; texts and numbers have an index.
 #[derive(Default)]
 struct SeenValues {
     texts: BTreeSet<Text>,
@@ -159,7 +159,7 @@ struct SeenValues {
 }
 
 impl SeenValues {
-    /// Whether the value is new; it is remembered.
+    /// Adds a value; returns whether it is new.
     fn insert(&mut self, eval: &mut Eval<'_>, value: Value) -> Result<bool> {
         Ok(match value.into_bare() {
             Value::Text(text) => self.texts.insert(text),
@@ -203,7 +203,7 @@ fn distinct_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.object(kept)
 }
 
-/// The first element whose key comes before all others in the wanted order.
+/// The first element whose key comes before all others in the given order.
 fn best(
     eval: &mut Eval<'_>,
     items: &Value,

@@ -92,7 +92,7 @@ fn split_by_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut from = 0;
     for found in pattern.matches(&text, eval.ops())? {
         let (start, end) = found.span();
-        // A match of nothing at the very start separates nothing.
+        // An empty match at the start of the text is not a separator.
         if end == 0 {
             continue;
         }
@@ -138,14 +138,14 @@ fn scan(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.array(all)
 }
 
-/// Waits for `with`.
+/// Returns a partial function that needs `with`.
 fn replace(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let args = Arc::from([args.take(0).into_bare(), args.take(1).into_bare()]);
     Ok(Function::Partial(PartialCall { name: "replace", args, run: replace_with }).into_value())
 }
 
-/// The text, what to replace, and the function that gives the new text from the groups of the
-/// match and its number.
+/// The arguments: the text, what to replace, and the function that computes the new text from the
+/// groups of a match and its number.
 fn replace_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;

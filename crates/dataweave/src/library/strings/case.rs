@@ -13,7 +13,7 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("underscore", &[Overload::new(ONE_PARAM, underscore), NULL_1]),
 ];
 
-/// Underscores go, and what follows them becomes a capital; the first letter is small.
+/// Removes underscores and capitalizes the letter after each; the first letter is small.
 fn camelize(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     let mut out = String::with_capacity(text.len());
@@ -44,7 +44,7 @@ fn underscore(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn capitalize(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut out = String::new();
     let mut starts_word = true;
-    // Words are of ASCII letters and digits, so that other letters stay and end one.
+    // Words consist of ASCII letters and digits; other letters end a word.
     for c in separated(&args.text(0), ' ').chars() {
         out.push(if starts_word { c.to_ascii_uppercase() } else { c });
         starts_word = !c.is_ascii_alphanumeric();
@@ -52,8 +52,8 @@ fn capitalize(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(out)
 }
 
-/// Small letters, with the separator between words: where there was one, where capitals begin, and
-/// before the last capital of an abbreviation that a word follows.
+/// Lower case, with the separator between words: at existing separators, before a capital, and
+/// before the last capital of an abbreviation that is followed by a word.
 fn separated(text: &str, separator: char) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len() + 8);

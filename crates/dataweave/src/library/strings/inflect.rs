@@ -51,13 +51,13 @@ fn ordinalize(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(format!("{number}{ending}"))
 }
 
-/// The word without some letters at its end, and with others.
+/// The word with its last letters replaced.
 fn ending(word: &str, cut: usize, new: &str) -> String {
     let kept = word.len().saturating_sub(cut);
     format!("{}{new}", word.get(..kept).unwrap_or(word))
 }
 
-/// The word with its irregular end replaced, the first letter as it was.
+/// The word with its irregular ending replaced, keeping the case of the first letter.
 fn irregular(word: &str, from: &str, to: &str) -> Option<String> {
     let lower = word.to_lowercase();
     if !lower.ends_with(from) || word.len() != lower.len() || lower.ends_with("human") {

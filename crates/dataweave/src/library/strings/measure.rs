@@ -1,4 +1,4 @@
-//! What a text is made of, how far two are apart.
+//! Properties of texts, and distances between them.
 
 use meantime_value::{Number, Text, Value, text};
 
@@ -48,7 +48,7 @@ fn char_code(_: &mut Eval<'_>, args: &mut Args) -> Result {
     }
 }
 
-/// The code of one UTF-16 unit; a negative position counts from the end.
+/// The code of one UTF-16 unit; a negative index counts from the end.
 fn char_code_at(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let units: Vec<u16> = args.text(0).encode_utf16().collect();
     let at = args.int(1);
@@ -119,7 +119,7 @@ fn some(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(false))
 }
 
-/// Positions that differ; null for texts of different size.
+/// The number of different positions; null for texts of different size.
 fn hamming(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (left, right) = (args.text(0), args.text(1));
     eval.charge(left.len() as u64)?;
@@ -130,7 +130,7 @@ fn hamming(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::from(differing.count()))
 }
 
-/// Insertions, removals and substitutions that turn one text into the other.
+/// The number of insertions, removals and substitutions that turn one text into the other.
 fn levenshtein(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let left: Vec<u16> = args.text(0).encode_utf16().collect();
     let right: Vec<u16> = args.text(1).encode_utf16().collect();

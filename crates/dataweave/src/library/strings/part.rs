@@ -60,7 +60,7 @@ fn before(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(text.split_once(&*separator).map_or("", |(before, _)| before))
 }
 
-/// With an empty separator, everything but the last character.
+/// With an empty separator, everything except the last character.
 fn before_last(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, separator) = (args.text(0), args.text(1));
     if separator.is_empty() {

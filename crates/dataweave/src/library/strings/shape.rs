@@ -33,7 +33,7 @@ pub(super) const FUNCTIONS: &[Native] = &[
     ),
 ];
 
-/// As many copies of the padding as characters are missing.
+/// One copy of the padding for each missing character.
 fn padding(eval: &mut Eval<'_>, args: &Args) -> Result<String> {
     let pad = if args.has(2) { args.text(2) } else { " ".into() };
     let missing = args.count(1).saturating_sub(text::length(&args.text(0)));
@@ -100,7 +100,7 @@ fn wrap_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(format!("{wrap}{}{wrap}", args.text(0)))
 }
 
-/// Takes one character off both ends if the text is wrapped.
+/// Removes one character at both ends if the text is wrapped.
 fn unwrap(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, wrap) = (args.text(0), args.text(1));
     let length = text::length(&text);

@@ -9,9 +9,9 @@ use super::compile;
 use super::evaluate::Evaluation;
 use super::keyword::Node;
 
-/// A schema that can be asked any number of times.
+/// A compiled schema, which can check any number of documents.
 pub(crate) struct Schema {
-    /// Every schema inside it; the first is the whole.
+    /// All subschemas; the first is the schema itself.
     nodes: Vec<Node>,
     properties: Vec<String>,
 }
@@ -19,14 +19,14 @@ pub(crate) struct Schema {
 /// One way in which a value does not match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub(crate) struct Mismatch {
-    /// Where in the value: a JSON pointer, empty for the whole.
+    /// The position in the value: a JSON pointer, empty for the whole value.
     pub(crate) pointer: String,
-    /// What is wrong there.
+    /// What is wrong.
     pub(crate) message: String,
 }
 
 impl Mismatch {
-    /// A document of mismatches.
+    /// The mismatches as a document.
     pub(crate) fn list(mismatches: &[Self]) -> Json {
         let documents: Vec<Json> = mismatches
             .iter()
@@ -39,10 +39,10 @@ impl Mismatch {
     }
 }
 
-/// What a check found, and what it cost.
+/// The result of a check and its cost.
 #[derive(Debug)]
 pub(crate) struct SchemaCheck {
-    /// Nothing when the value matches.
+    /// Empty if the value matches.
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) ops: u64,
 }
@@ -54,7 +54,7 @@ pub(super) const MAX_MISMATCHES: usize = 20;
 pub(super) const MAX_OPS: u64 = 1_000_000;
 
 impl Schema {
-    /// Compiles a schema; what is wrong with it otherwise.
+    /// Compiles a schema; an error describes what is wrong with it.
     pub(crate) fn compile(document: &serde_json::Value) -> Result<Self, String> {
         if let Err(error) = jsonschema::draft202012::meta::validate(document) {
             return Err(error.to_string());
@@ -65,7 +65,7 @@ impl Schema {
         Ok(Self { nodes, properties })
     }
 
-    /// Checks a document with so many operations, at most [`MAX_OPS`].
+    /// Checks a document with a budget of operations, at most [`MAX_OPS`].
     pub(crate) fn check(&self, value: &Json, ops: u64) -> SchemaCheck {
         let whole = |message: String| vec![Mismatch { pointer: String::new(), message }];
         let value = match json::read_document(value) {

@@ -1,4 +1,5 @@
-//! From a document to nodes. References are followed here, once: a node knows others by number.
+//! Compiles a document to nodes. References are resolved here, once: a node refers to others by
+//! number.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use super::format::Format;
 use super::keyword::{AdditionalProperties, Keyword, Node, NodeId, Properties, Type};
 use super::refer::{References, join};
 
-/// Schemas within one schema.
+/// The most subschemas in one schema.
 const MAX_NODES: usize = 20_000;
 
-/// Levels of schemas inside each other.
+/// The nesting depth of subschemas.
 const MAX_NESTING: usize = 128;
 
-/// Regular expressions of one schema: each takes memory as long as the definition lives.
+/// Regular expressions of one schema: each takes memory for the lifetime of the definition.
 const MAX_PATTERNS: usize = 500;
 
 type Result<T> = std::result::Result<T, String>;
 
-/// Compiles a document that is known to be a schema.
+/// Compiles a document that is a valid schema.
 pub(super) fn compile(document: &Json) -> Result<Vec<Node>> {
     let mut compiler = Compiler {
         document,
@@ -32,7 +33,8 @@ pub(super) fn compile(document: &Json) -> Result<Vec<Node>> {
         nesting: 0,
     };
     compiler.schema(document, "")?;
-    // In the order in which they were met, so that a reference may lead to one not met yet.
+    // In the order in which they were found: a reference may point to a node that is compiled
+    // later.
     let mut nodes = Vec::with_capacity(compiler.nodes.len());
     for node in compiler.nodes {
         nodes.push(node.unwrap_or_default());
@@ -47,7 +49,7 @@ struct Compiler<'d> {
     document: &'d Json,
     references: References,
     nodes: Vec<Option<Node>>,
-    /// Numbers by pointer.
+    /// Node numbers by pointer.
     known: BTreeMap<String, NodeId>,
     patterns: usize,
     nesting: usize,
@@ -147,7 +149,7 @@ impl<'d> Compiler<'d> {
                 }
                 "unevaluatedItems" => Keyword::UnevaluatedItems(self.schema(value, &at)?),
                 "unevaluatedProperties" => Keyword::UnevaluatedProperties(self.schema(value, &at)?),
-                // Notes for people, and words that nobody defined, assert nothing.
+                // Annotations and unknown keywords assert nothing.
                 _ => continue,
             };
             found.push(keyword);
@@ -186,7 +188,7 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// The spelling of older drafts for what now is two keywords.
+    /// `dependencies` of older drafts, which is two keywords in the current one.
     fn dependencies(
         &mut self,
         value: &'d Json,
@@ -205,7 +207,7 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// `$dynamicRef` too: in one document there is one place it can mean.
+    /// `$dynamicRef` as well: within one document it has only one possible target.
     fn reference(&mut self, value: &'d Json) -> Result<Keyword> {
         let reference = text(value);
         let pointer = self.references.resolve(reference)?;
@@ -240,13 +242,13 @@ impl<'d> Compiler<'d> {
     }
 }
 
-/// Whether evaluating a node can come back to it with the same value.
+/// Whether evaluating a node can return to it with the same value.
 fn cycle(nodes: &[Node]) -> Option<()> {
     let edges: Vec<Vec<NodeId>> = nodes
         .iter()
         .map(|it| it.keywords.iter().flat_map(Keyword::same_value_schemas).collect())
         .collect();
-    // 0: not seen, 1: on the way, 2: done.
+    // 0: not visited, 1: in progress, 2: done.
     let mut seen = vec![0_u8; nodes.len()];
     for root in 0..nodes.len() {
         let mut way = vec![(root, 0_usize)];
@@ -300,7 +302,7 @@ fn types(value: &Json) -> Vec<Type> {
     }
 }
 
-/// A value that values are compared with.
+/// A constant that values are compared with.
 fn data(value: &Json) -> Result<Value> {
     read(&value.to_string()).map_err(|error| error.to_string())
 }
@@ -312,7 +314,7 @@ fn number(value: &Json) -> Result<Number> {
     }
 }
 
-/// A number of things; one that nothing can have is as good as the largest.
+/// A count; one above the largest number is treated as the largest, since no value reaches it.
 fn count(value: &Json) -> Result<u64> {
     Ok(number(value)?.to_i64().and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX))
 }

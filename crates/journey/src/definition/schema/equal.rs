@@ -1,4 +1,4 @@
-//! Equality as schemas mean it: numbers by value, objects without order.
+//! Equality in the sense of JSON Schema: numbers by value, objects without order.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use meantime_value::Value;
 
 use super::evaluate::{Budget, BudgetExceeded};
 
-/// Whether two values are the same.
+/// Whether two values are equal.
 pub(super) fn is_same(
     left: &Value,
     right: &Value,
@@ -54,10 +54,10 @@ pub(super) fn is_same(
     })
 }
 
-/// Whether no two items are the same, by a text that is the same for the same values.
+/// Whether no two items are equal; equal values have the same canonical text.
 pub(super) fn all_differ(items: &[Value], budget: &mut Budget) -> Result<bool, BudgetExceeded> {
     let mut seen = BTreeSet::new();
-    // What finding a place among the others compares, at most.
+    // The most comparisons that one insertion into the set needs.
     let comparisons = u64::from(items.len().max(2).ilog2()).saturating_add(1);
     for item in items {
         let mut key = String::new();

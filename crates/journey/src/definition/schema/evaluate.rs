@@ -1,4 +1,4 @@
-//! The evaluator: values go in, mismatches come out, and every step is counted.
+//! The evaluator: checks a value, collects mismatches and counts every step.
 
 use meantime_core::pause_point;
 use meantime_value::{MatchTooCostly, Number, Object, Pattern, Value};
@@ -9,7 +9,7 @@ use super::format::Format;
 use super::keyword::{AdditionalProperties, Keyword, Node, NodeId, Properties, Type};
 use super::message::{choices, count_text, display_value, properties, unexpected};
 
-/// Schemas inside each other while a value is checked: a frame of the stack for each.
+/// The nesting depth of schemas while a value is checked: each takes a stack frame.
 const MAX_DEPTH: usize = 400;
 
 /// Why a check was aborted.
@@ -29,7 +29,7 @@ impl From<MatchTooCostly> for BudgetExceeded {
 
 type Result<T = bool> = std::result::Result<T, BudgetExceeded>;
 
-/// The operations that are left.
+/// The remaining operations.
 pub(super) struct Budget {
     ops: u64,
 }
@@ -49,7 +49,7 @@ impl Budget {
         }
     }
 
-    /// For work that grows with the digits of a number.
+    /// Charges work that grows with the digits of a number.
     pub(super) fn spend_number(&mut self, number: &Number) -> Result<()> {
         if matches!(number, Number::Int(_)) {
             return Ok(());
@@ -60,7 +60,7 @@ impl Budget {
     }
 }
 
-/// Which items or properties of one value a keyword has looked at, by position.
+/// Which items or properties of one value keywords have evaluated, by position.
 type EvaluatedMarks = Vec<bool>;
 
 /// One check.
@@ -68,7 +68,7 @@ pub(super) struct Evaluation<'s> {
     nodes: &'s [Node],
     budget: Budget,
     depth: usize,
-    /// Above zero while mismatches are not reported, as inside of `anyOf`.
+    /// Greater than zero while mismatches are not reported, such as inside `anyOf`.
     quiet: usize,
     path: Vec<String>,
     mismatches: Vec<Mismatch>,
@@ -89,14 +89,14 @@ impl<'s> Evaluation<'s> {
         self.budget.ops
     }
 
-    /// In a fixed order, by place.
+    /// In a fixed order, by pointer.
     pub(super) fn into_mismatches(mut self) -> Vec<Mismatch> {
         self.mismatches.sort();
         self.mismatches.dedup();
         self.mismatches
     }
 
-    /// Checks a value against one schema; marks what it evaluated if marks are given.
+    /// Checks a value against one schema; if marks are given, marks the parts that it evaluated.
     fn schema(&mut self, id: NodeId, value: &Value, marks: Option<&mut EvaluatedMarks>) -> Result {
         self.budget.spend(1)?;
         if self.depth >= MAX_DEPTH {
@@ -124,7 +124,7 @@ impl<'s> Evaluation<'s> {
         let mut is_valid = true;
         for keyword in &node.keywords {
             let asks = keyword.rank() == 9;
-            // What others have looked at is only known when all of them agree.
+            // `unevaluated…` comes last and is defined only if all other keywords match.
             if asks && !is_valid {
                 break;
             }
@@ -152,12 +152,12 @@ impl<'s> Evaluation<'s> {
         Ok(vec![false; count])
     }
 
-    /// Whether further mismatches would not be reported.
+    /// Whether further mismatches would be dropped.
     fn has_enough_mismatches(&self) -> bool {
         self.quiet > 0 || self.mismatches.len() >= MAX_MISMATCHES
     }
 
-    /// Reports a mismatch at the current path. Always false.
+    /// Reports a mismatch at the current path. Always returns false.
     fn report_mismatch(&mut self, message: impl FnOnce() -> String) -> bool {
         if !self.has_enough_mismatches() {
             let pointer = self.path.iter().fold(String::new(), |all, part| {
@@ -185,7 +185,7 @@ impl<'s> Evaluation<'s> {
         result
     }
 
-    /// Checks something inside of the value.
+    /// Checks a part of the value.
     fn check_member(&mut self, part: impl FnOnce() -> String, id: NodeId, value: &Value) -> Result {
         if self.quiet > 0 {
             return self.schema(id, value, None);
@@ -343,7 +343,7 @@ impl<'s> Evaluation<'s> {
         })
     }
 
-    /// In characters.
+    /// The length in characters.
     fn length(&mut self, text: &str) -> Result<u64> {
         self.budget.spend(text.len() as u64 / 64)?;
         Ok(text.chars().count() as u64)
@@ -531,7 +531,8 @@ impl<'s> Evaluation<'s> {
                 let mut holds = false;
                 for id in ids {
                     holds |= self.matches_silently(*id, value, marks.as_deref_mut())?;
-                    // Where somebody asks what was looked at, every branch counts.
+                    // If evaluated parts are being marked, every branch must run, because each may
+                    // mark more.
                     if holds && marks.is_none() {
                         return Ok(true);
                     }

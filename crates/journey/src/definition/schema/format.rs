@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Bytes of the texts that are compiled or mapped to be checked; longer ones are none.
+/// Longer texts do not match the formats that compile or map the text: checking them would take too
+/// long.
 const MAX_COSTLY_BYTES: usize = 4_096;
 
 /// A known format.
@@ -48,7 +49,7 @@ impl fmt::Debug for Format {
     }
 }
 
-/// The formats of the draft; others are notes for people.
+/// The formats of the draft; other names are annotations.
 const FORMAT_NAMES: &[&str] = &[
     "date",
     "date-time",

@@ -1,4 +1,4 @@
-//! What a schema is made of once it is compiled.
+//! The parts of a compiled schema.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::format::Format;
 /// The number of a schema inside the compiled whole.
 pub(super) type NodeId = usize;
 
-/// One schema: its assertions, in the order in which they are reported.
+/// One schema: its assertions in the order in which they are evaluated.
 #[derive(Default)]
 pub(super) struct Node {
     pub(super) keywords: Vec<Keyword>,
-    /// Whether it asks which items or properties other keywords have looked at.
+    /// Whether a keyword needs to know which items or properties other keywords have evaluated.
     pub(super) needs_marks: bool,
 }
 
-/// One assertion, or several that only make sense together.
+/// One assertion, or several that depend on each other.
 pub(super) enum Keyword {
-    /// `false`: nothing matches.
+    /// `false`: no value matches.
     Never,
     Type(Vec<Type>),
     Const(Value),
@@ -42,7 +42,7 @@ pub(super) enum Keyword {
     UniqueItems,
     /// The first items.
     PrefixItems(Vec<NodeId>),
-    /// Those after the first so many.
+    /// The items after the prefix.
     Items {
         skip: usize,
         schema: NodeId,
@@ -64,7 +64,7 @@ pub(super) enum Keyword {
     AllOf(Vec<NodeId>),
     AnyOf(Vec<NodeId>),
     OneOf(Vec<NodeId>),
-    /// With the text of the schema, for the message.
+    /// With the source of the schema, for the message.
     Not(NodeId, String),
     If {
         test: NodeId,
@@ -80,17 +80,17 @@ pub(super) enum Keyword {
 pub(super) struct Properties {
     pub(super) named: BTreeMap<String, NodeId>,
     pub(super) patterns: Vec<(Pattern, NodeId)>,
-    /// For those that neither names nor patterns mention.
+    /// For properties that neither names nor patterns match.
     pub(super) others: AdditionalProperties,
 }
 
 /// `additionalProperties`.
 #[derive(Default, Clone, Copy)]
 pub(super) enum AdditionalProperties {
-    /// Not mentioned.
+    /// Not given.
     #[default]
     Any,
-    /// None may be there: `false`.
+    /// `false`: no other property is allowed.
     None,
     Match(NodeId),
 }
@@ -148,8 +148,8 @@ impl Type {
 }
 
 impl Keyword {
-    /// Where it comes among the others: what is cheap and simple is told first, and what asks
-    /// for the work of others comes last.
+    /// The order of evaluation: cheap and simple assertions first, keywords that depend on the
+    /// others last.
     pub(super) const fn rank(&self) -> u8 {
         match self {
             Self::Never => 0,

@@ -3,13 +3,13 @@
 use meantime_value::Value;
 use meantime_value::json::{Layout, write};
 
-/// Bytes of a value that are shown whole.
+/// Values up to this size, in bytes, are shown completely.
 const MAX_SHOWN: usize = 200;
 
-/// Names that are listed before the rest is counted.
+/// Names that are listed before the rest is only counted.
 const MAX_LISTED: usize = 10;
 
-/// A value as JSON, or what kind of value it is when that is long.
+/// A value as JSON, or only its kind if it is long.
 pub(super) fn display_value(value: &Value) -> String {
     if let Ok(text) = write(value, Layout::Compact, MAX_SHOWN) {
         return text;
@@ -29,7 +29,7 @@ pub(super) fn display_value(value: &Value) -> String {
     }
 }
 
-/// A part of a schema, or its beginning when it is long.
+/// A part of a schema, shortened if it is long.
 pub(super) fn excerpt(schema: &serde_json::Value) -> String {
     let text = schema.to_string();
     if text.len() <= MAX_SHOWN {
@@ -39,7 +39,7 @@ pub(super) fn excerpt(schema: &serde_json::Value) -> String {
     format!("{start}…")
 }
 
-/// A number of things.
+/// A count with its noun.
 pub(super) fn count_text(count: u64, one: &str, plural: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}{plural}") }
 }

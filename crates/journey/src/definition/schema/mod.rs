@@ -1,11 +1,11 @@
 //! JSON Schema, draft 2020-12: compiled once, checked within a budget.
 //!
-//! Schemas are part of definitions, and values come from anywhere, so a check must end whatever
-//! both are. The evaluator is our own because it counts: every step is an operation of the budget,
-//! and a check that needs more of them than there are fails. Nothing is fetched, and a value that
-//! cannot be read or checked never counts as one that matches.
+//! Schemas come from definitions and values from anywhere, so a check must end for every
+//! combination. The evaluator is our own because it counts: every step costs an operation, and a
+//! check that exceeds its budget fails. Nothing is fetched, and a value that cannot be read or
+//! checked never counts as a match.
 //!
-//! The library knows two things here: whether a document is a schema at all, and `format`.
+//! The library is used for two things: whether a document is a valid schema, and `format`.
 
 mod check;
 mod compile;

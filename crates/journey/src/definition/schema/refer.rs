@@ -1,18 +1,18 @@
-//! What a `$ref` means: a place in the same document, by pointer or by anchor.
+//! Resolves `$ref`: to a node in the same document, by pointer or by anchor.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Where the anchors and the root of a document are.
+/// The anchors and the id of a document.
 pub(super) struct References {
-    /// The document's own address, if it has one.
+    /// The `$id` of the document, if it has one.
     id: Option<String>,
     /// Pointers by name.
     anchors: BTreeMap<String, String>,
 }
 
-/// Keywords whose values are data, in which nothing is a schema.
+/// Keywords whose values are data and contain no schemas.
 const DATA_KEYWORDS: [&str; 4] = ["const", "enum", "default", "examples"];
 
 impl References {
@@ -50,7 +50,7 @@ impl References {
         Ok(found)
     }
 
-    /// The pointer that a reference means.
+    /// The pointer that a reference resolves to.
     pub(super) fn resolve(&self, reference: &str) -> Result<String, String> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if !address.is_empty() && self.id.as_deref() != Some(address) {
@@ -70,7 +70,7 @@ pub(super) fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Undoes the escapes of a fragment; what is no escape stays.
+/// Decodes the escapes of a fragment; invalid escapes stay unchanged.
 fn unescape(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();

@@ -1,4 +1,4 @@
-//! The evaluator against the library as an oracle, and against schemas that mean harm.
+//! The evaluator compared with the library as an oracle, and with hostile schemas.
 
 use meantime_core::Json;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn messages(schema: &Value, value: &Value) -> Vec<String> {
     told.map(|it| format!("{} {}", it.pointer, it.message)).collect()
 }
 
-/// 2^45 paths in a few kilobytes: each level asks twice for the next, and none matches.
+/// 2^45 paths in a few kilobytes: each level refers twice to the next, and none matches.
 fn exponential(keyword: &str, levels: usize) -> Value {
     let mut definitions = serde_json::Map::new();
     for level in 0..levels {
@@ -126,7 +126,7 @@ fn what_goes_too_deep_is_told() {
 #[test]
 fn what_cannot_be_read_does_not_match() {
     let schema = Schema::compile(&json!({})).unwrap();
-    // Such a document does not enter; it can only be put together inside.
+    // Such a document is rejected at the API; only the engine can build it.
     let deep = (0..300).fold(Json::null(), |inner, _| Json::list([&inner]));
     let told = schema.check(&deep, u64::MAX).mismatches;
     assert!(told.iter().any(|it| it.message.contains("nested deeper than 256 levels")), "{told:?}");
@@ -317,7 +317,7 @@ fn schema() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
-    /// Every verdict is that of the library, wherever both give one.
+    /// Wherever both give a verdict, it is the same.
     #[test]
     fn the_library_agrees(schema in schema(), values in prop::collection::vec(instance(), 1..6)) {
         let Ok(ours) = Schema::compile(&schema) else { return Ok(()) };

@@ -35,7 +35,7 @@ impl Run<'_> {
         Ok(Transition::Wait(WaitState::Call(child)))
     }
 
-    /// The subjourney is over: back in the frame that called it.
+    /// The subjourney has ended: continues the frame that called it.
     pub(in crate::machine) fn call_ended(
         &mut self,
         id: FrameId,
@@ -71,8 +71,8 @@ impl Run<'_> {
         self.apply_transition(id, flow)
     }
 
-    /// Checks a document. All checks of a turn together have no more operations than a run may use
-    /// without an outside event; one that is not finished then counts as a mismatch.
+    /// Checks a document. All checks of a turn share the operations that a run may use without an
+    /// outside event; a check that exceeds them counts as a mismatch.
     pub(in crate::machine) fn mismatches(
         &mut self,
         schema: &Schema,
@@ -102,7 +102,7 @@ impl Run<'_> {
     }
 }
 
-/// What `resultKind: outcome` gives.
+/// The value of `resultKind: outcome`.
 fn scope_outcome(end: &ScopeEnd) -> Value {
     match end {
         ScopeEnd::Succeeded { output } => json::object_of([

@@ -1,4 +1,4 @@
-//! `choice`: the first predicate that holds.
+//! `choice`: continues at the first option whose predicate is true.
 
 use meantime_core::Fault;
 

@@ -22,7 +22,7 @@ impl Run<'_> {
         })
     }
 
-    /// A text that says something.
+    /// A filled text, which must not be empty.
     fn non_empty_text(&mut self, id: FrameId, template: &Template) -> StateEvaluation<String> {
         let filled = self.fill(id, template, Encode::Plain)?;
         Ok(filled.and_then(|text| {

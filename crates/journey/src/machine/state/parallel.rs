@@ -1,5 +1,5 @@
-//! `parallel`: branches side by side over one shared context, until the join is satisfied
-//! (JP1 to JP6, JR2).
+//! `parallel`: runs branches in parallel on one shared context until the join is satisfied (JP1 to
+//! JP6, JR2).
 
 use meantime_core::{Failure, Fault, Termination};
 use meantime_value::{Object, Value};
@@ -30,7 +30,7 @@ impl Run<'_> {
         Transition::Wait(WaitState::Parallel(branches.collect()))
     }
 
-    /// One branch is over: perhaps the parallel is.
+    /// One branch has ended: completes the parallel if the join is satisfied.
     pub(in crate::machine) fn branch_ended(
         &mut self,
         id: FrameId,
@@ -46,7 +46,7 @@ impl Run<'_> {
             Some(_) => Some(json::document(&self.context(branch)?)?),
             None => None,
         };
-        // What follows the join is done for whoever moved the branch that decided.
+        // The states after the join run with the request of the branch that ended last.
         let request = self.frame(branch)?.request.clone();
         self.frame_mut(id)?.request = request;
         self.cancel_frame(branch);
@@ -64,7 +64,8 @@ impl Run<'_> {
         let all_ended = branches.iter().all(|it| it.end.is_some());
         match parallel.join.strategy {
             JoinStrategy::First => {
-                // The decider's failure is the parallel's, whatever collects errors (JP5).
+                // The first branch to end decides: its failure is that of the parallel unless
+                // errors are ignored (JP5).
                 let error = error.filter(|_| policy != JoinErrorPolicy::IgnoreErrors);
                 self.join(id, state, parallel, error, output)
             }
@@ -114,7 +115,8 @@ impl Run<'_> {
             let flow = Self::next_transition(state)?;
             return self.apply_transition(id, flow);
         }
-        // Without `next` it ends its scope (JP4): the decider's output, or what was joined.
+        // Without `next` it ends its scope (JP4), with the output of the branch that decided, else
+        // the join's result, else the context.
         let output = match output.or(result) {
             Some(output) => output,
             None => self.context(id)?,

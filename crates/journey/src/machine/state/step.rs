@@ -27,8 +27,8 @@ impl Run<'_> {
         if self.saved.role == RunRole::Scheduled {
             return Ok(StateError::scheduled_step(&state.id).into());
         }
-        // Also when a loop comes back: what was submitted last time is gone (JR3), and so is the
-        // request that led here.
+        // A loop may return here: the previous submission (JR3) and its request must not be
+        // visible.
         self.write(id, &ContextChange::remove(vec![PAYLOAD_FIELD.to_owned()]))?;
         self.frame_mut(id)?.request = None;
         let timeout = step.timeout.as_ref().map(|timeout| {
@@ -40,7 +40,7 @@ impl Run<'_> {
         Ok(Transition::Wait(WaitState::Step { timeout }))
     }
 
-    /// Input from outside.
+    /// A submission from outside.
     pub(in crate::machine) fn submitted(
         &mut self,
         name: &str,
@@ -87,7 +87,7 @@ impl Run<'_> {
         }
     }
 
-    /// What the surface read from the request: paths with values, and the request's id.
+    /// Applies what the server read from the request: paths with values, and the request's id.
     pub(in crate::machine) fn apply_request_bindings(
         &mut self,
         id: FrameId,

@@ -19,8 +19,8 @@ impl Run<'_> {
         };
         let output = match named {
             Some(value) => value,
-            // A field that is not there means the whole context, which may be more than was
-            // meant: it is told in the history (JC3).
+            // If the field is missing, the output is the whole context, which may be more than was
+            // intended: recorded in the history (JC3).
             None => {
                 if let Some(name) = &succeed.output_var {
                     self.record_missing_output(name);

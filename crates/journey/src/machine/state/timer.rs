@@ -1,4 +1,5 @@
-//! `timer`: sleeps. The instant is fixed on entry, once (T4); it changes nothing (T11).
+//! `timer`: sleeps. The due time is computed once, on entry (T4); the context does not change
+//! (T11).
 
 use meantime_core::time::{Span, Zone};
 use meantime_core::{Effect, Fault, Timestamp};
@@ -56,7 +57,7 @@ impl Run<'_> {
         })
     }
 
-    /// The text that a mapper or a template gives.
+    /// The text that a mapper or template returns.
     pub(in crate::machine) fn timed_text<T>(
         &mut self,
         id: FrameId,
@@ -80,5 +81,5 @@ impl Run<'_> {
     }
 }
 
-/// A time, or what is wrong with the text that should say one.
+/// A time, or what is wrong with the text.
 pub(in crate::machine) type TimeResult<T> = Result<Result<T, String>, Fault>;

@@ -1,4 +1,4 @@
-//! `transform`: computes a value and puts it somewhere.
+//! `transform`: computes a value and writes it to its destination.
 
 use meantime_core::{Attribute, Effect, Fault};
 use meantime_value::{Object, Value};
@@ -24,7 +24,7 @@ impl Run<'_> {
         }
     }
 
-    /// Evaluates a mapper and puts its result where it goes.
+    /// Evaluates a mapper and writes its result to the destination.
     pub(in crate::machine) fn compute(
         &mut self,
         id: FrameId,
@@ -49,7 +49,7 @@ impl Run<'_> {
         Ok(Ok(()))
     }
 
-    /// Attributes are texts, and written once.
+    /// Writes attributes: they are texts, and each is written only once.
     fn write_attributes(&mut self, value: &Value) -> Result<(), StateError> {
         let mut written = Vec::new();
         for entry in json::object(value).into_iter().flat_map(Object::entries) {

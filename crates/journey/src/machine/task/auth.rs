@@ -1,8 +1,9 @@
-//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine checks the inbound request in scope.
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine checks the credential of the inbound
+//! request.
 //!
 //! The engine answers `{ok: true, value}` or `{ok: false, problem}`, which become
 //! `context.<authVar>.<method>` and `context.<authVar>.<method>.problem`. A credential that is
-//! missing or bad is data for the journey; an engine that is not set up for the check is an error.
+//! missing or invalid is data for the journey; an engine without the required profile is an error.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
 use meantime_value::Value;
@@ -59,8 +60,8 @@ impl Run<'_> {
         let part = |name: &str| -> Value {
             json::get(&answer, &[name.to_owned()]).cloned().unwrap_or_default()
         };
-        // Each method has an object of its own and replaces all of it, also what a caller may have
-        // put there: a later check of another method hides no failure.
+        // Each method replaces its own object completely, also a value that a caller may have put
+        // there, so that the success of one method cannot hide the failure of another.
         let path = vec![check.auth_var.clone(), check.kind.field().to_owned()];
         let judged = if is_ok(&answer) {
             part("value")

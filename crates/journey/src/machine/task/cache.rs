@@ -10,7 +10,7 @@ use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
 use crate::machine::transition::{StateError, Transition};
 
-/// The name under which the engine knows the task.
+/// The task name of the engine.
 pub(crate) const CACHE_TASK: &str = "cache:v1";
 
 impl Run<'_> {
@@ -58,7 +58,7 @@ impl Run<'_> {
         outcome: &TaskOutcome,
     ) -> Result<Transition, Fault> {
         if let Cache::Get { result_var, .. } = cache {
-            // What cannot be found, for whatever reason, is a miss.
+            // Any failure to read is a miss.
             let value = match outcome {
                 TaskOutcome::Completed(value) => json::parse(value)?,
                 TaskOutcome::Failed { .. } => Value::Null,

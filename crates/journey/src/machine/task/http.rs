@@ -62,7 +62,7 @@ impl Run<'_> {
         Self::next_transition(state)
     }
 
-    /// What the engine is asked to send.
+    /// The request for the engine.
     fn request(&mut self, id: FrameId, call: &HttpCall) -> StateEvaluation<Json> {
         let mut url = match self.fill(id, &call.url, Encode::Url)? {
             Ok(url) => url,
@@ -125,7 +125,7 @@ impl Run<'_> {
         Ok(Ok(filled))
     }
 
-    /// The body, as the engine gets it: a text is sent as it is, anything else as JSON.
+    /// The body for the engine: a text is sent unchanged, anything else as JSON.
     fn http_body(
         &mut self,
         id: FrameId,
@@ -177,8 +177,8 @@ impl Run<'_> {
     }
 }
 
-/// What a mapper gave, for the declared type of content: a text is a JSON text where JSON is
-/// declared, and itself elsewhere.
+/// The result of a mapper as a body of the declared content type: for JSON, a text becomes a JSON
+/// text; for other types it is sent unchanged.
 fn typed_body(value: &Value, headers: &mut Vec<(String, String)>) -> Result<Json, Fault> {
     let document = json::document(value)?;
     if json::string(value).is_none() {

@@ -1,5 +1,5 @@
-//! What tasks come back with: `{status?, ok, headers, body, error?}`. A failure is a result, and
-//! never ends the run.
+//! Results of tasks: `{status?, ok, headers, body, error?}`. A failure is a result and never ends
+//! the run.
 
 use meantime_core::{Effect, Failure, Fault, Json, TaskCause, TaskOutcome};
 use meantime_value::{Object, Value};
@@ -11,11 +11,11 @@ use crate::machine::saved::{FrameId, RunRole, WaitState};
 use crate::machine::transition::{StateError, Transition};
 use crate::surface::{DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, REQUEST_GONE, is_config_error};
 
-/// The code with which the engine reports a call that took too long.
+/// The code of a call that timed out.
 const HTTP_TIMEOUT: &str = "HTTP_TIMEOUT";
 
 impl Run<'_> {
-    /// A task is over. Which kind knows what to do with the result.
+    /// A task has ended. Continues by its kind.
     pub(in crate::machine) fn task_done(
         &mut self,
         key: meantime_core::EffectKey,
@@ -49,8 +49,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Whether a call took all the time that was left, until the deadline that still holds. Its end
-    /// is that of the run then (JE2), also where the clock stands still.
+    /// Whether a call used all the time up to the run's deadline, and that deadline still holds.
+    /// The run then ends as if the deadline had fired (JE2), even if the clock has not reached it.
     fn is_cut_by_deadline(&self, outcome: &TaskOutcome) -> Result<bool, Fault> {
         let TaskOutcome::Failed { failure, .. } = outcome else { return Ok(false) };
         let Some(data) = failure.data.as_ref().filter(|_| failure.code == HTTP_DEADLINE) else {
@@ -60,9 +60,9 @@ impl Run<'_> {
         Ok(cut.is_some() && cut == self.cx.deadline.map(|it| it.to_string()))
     }
 
-    /// Something that the deployment should have is not there: nothing of the run's own doing, so
-    /// somebody is told, and the state is entered again when they retry. What answers a request at
-    /// once cannot wait for that and fails.
+    /// The deployment lacks something, which is not the run's fault: raises an incident, and a
+    /// retry enters the state again. A run that answers a request cannot wait for an operator and
+    /// fails.
     fn raise_config_incident(&mut self, id: FrameId, failure: &Failure) -> Transition {
         let can_wait = self.journey.is_durable() && !matches!(self.saved.role, RunRole::Guard(_));
         if !can_wait {
@@ -72,8 +72,8 @@ impl Run<'_> {
         Transition::Wait(WaitState::Incident(self.push(Effect::Incident { element, failure })))
     }
 
-    /// History says when a task named an inbound request that was over, or was one of another
-    /// process: it was done without that request's headers and credentials.
+    /// Records in history that the inbound request of a task had ended or belonged to another
+    /// process: the task ran without that request's headers and credentials.
     pub(super) fn record_gone_request(
         &mut self,
         id: FrameId,
@@ -101,9 +101,9 @@ impl Run<'_> {
     }
 }
 
-/// The result of a call. An answer of any status is one; a call without an answer has an error. An
-/// answer that was not worth keeping while attempts were left comes as the data of the failure, and
-/// so does the head of one whose body cannot be kept.
+/// The result of a call. A response of any status is a result; a call without a response has an
+/// error. A response that could still have been retried comes as the data of the failure, and so do
+/// status and headers of a response whose body cannot be kept.
 pub(super) fn http_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
     let (failure, cause) = match outcome {
         TaskOutcome::Completed(answer) => return Ok(response_result(&json::parse(answer)?)),
@@ -180,7 +180,7 @@ fn failure_result(kind: &str, failure: &Failure, data: Option<Value>) -> Value {
     ])
 }
 
-/// Whether a result says that all went well.
+/// Whether a result is a success.
 pub(super) fn is_ok(result: &Value) -> bool {
     matches!(json::get(result, &["ok".to_owned()]), Some(Value::Bool(true)))
 }

@@ -157,8 +157,8 @@ impl Run<'_> {
         })
     }
 
-    /// What the first run starts from: the mapper's result, or the context without what was
-    /// submitted last (JS11).
+    /// The context of the first run: the mapper's result, or the context without the last
+    /// submission (JS11).
     fn schedule_context(&mut self, id: FrameId, schedule: &Schedule) -> StateEvaluation<Value> {
         let Some(mapper) = &schedule.context else {
             let context = self.context(id)?;

@@ -1,4 +1,4 @@
-//! Kinds that workers know (JR8): a worker task; its result has the shape of an HTTP result.
+//! Kinds that workers implement (JR8). The result has the shape of an HTTP result.
 
 use meantime_core::{Fault, Json, TaskOutcome, TaskSpec};
 

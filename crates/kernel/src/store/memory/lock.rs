@@ -1,5 +1,5 @@
-//! Who has taken which instance, when several nodes share the store: from `take` until the commit
-//! that gets the result, or until the result is dropped.
+//! Which node has locked which instance, if several nodes share the store: from `fetch` until the
+//! commit that gets the result, or until the result is dropped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use meantime_core::InstanceId;
 
 use super::tables::Tables;
 
-/// Instances that are taken, by the number of the hold that has them.
+/// Locked instances, by the number of the hold that has them.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Locks {
     taken: BTreeMap<InstanceId, u64>,
@@ -23,13 +23,13 @@ impl Locks {
         self.holds
     }
 
-    /// Takes an instance; says whether it was free.
+    /// Locks an instance; returns whether it was free.
     pub(super) fn take(&mut self, id: InstanceId, hold: u64) -> bool {
         *self.taken.entry(id).or_insert(hold) == hold
     }
 }
 
-/// Keeps instances until it is dropped.
+/// Keeps its locks until it is dropped.
 pub(super) struct Hold {
     pub(super) tables: Arc<Mutex<Tables>>,
     pub(super) number: u64,

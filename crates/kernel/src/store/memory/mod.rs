@@ -1,4 +1,5 @@
-//! The in-memory store: for tests, simulation and ephemeral runs. Same semantics, no durability.
+//! The in-memory store, for tests, simulation and temporary runs: the same semantics without
+//! durability.
 
 mod lock;
 mod nodes;

@@ -1,4 +1,4 @@
-//! Who uses the store: leases, last batches, and who hears notices.
+//! The nodes that use the store: leases, last batches, receivers of notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,7 +15,7 @@ struct NodeLease {
     until: Timestamp,
 }
 
-/// The nodes, by number; none is the only one.
+/// The nodes by number; the single owner of a store has none (`None`).
 #[derive(Default, Clone)]
 pub(super) struct Nodes {
     batches: BTreeMap<Option<u64>, u64>,
@@ -47,8 +47,8 @@ impl Nodes {
         *last = batch.max(*last);
     }
 
-    /// A node that lost its lease may not write what it prepared there (I5): its present holder may
-    /// give the same numbers.
+    /// Rejects plans of a lease term that has ended (I5): the present holder of the index may have
+    /// assigned the same numbers.
     pub(super) fn check(&self, node: Option<u64>, lease_term: Option<u64>) -> Result<(), Error> {
         let Some(node) = node else { return Ok(()) };
         let now = self.nodes.get(&node).map(|it| it.number);
@@ -94,7 +94,7 @@ impl Nodes {
         }
     }
 
-    /// Who is to be called with what.
+    /// The receivers of notices.
     pub(super) fn route(
         &self,
         from: Option<u64>,

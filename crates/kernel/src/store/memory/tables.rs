@@ -1,4 +1,4 @@
-//! The tables and how writes change them.
+//! The tables, and how writes change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
@@ -49,7 +49,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Where everything stands that the fences of a plan depend on.
+    /// Turn numbers and claims that the fences of a plan depend on.
     pub(super) fn fences(&self, of: &Fenced) -> Fences {
         let mut fences = Fences::default();
         for row in of.instances.union(&of.new).filter_map(|id| self.instances.get(id)) {
@@ -61,14 +61,14 @@ impl Tables {
         fences
     }
 
-    /// Whether the deadline of its instance comes before a timer (D3).
+    /// Whether the deadline of its instance comes before the timer (D3).
     pub(super) fn never_fires(&self, timer: &TimerRow) -> bool {
         let owner = self.instances.get(&timer.id.0.instance);
         let open = owner.and_then(|it| Some((it, it.open.timers.get(&Key::from(timer.id.0))?)));
         open.is_some_and(|(owner, timer)| owner.open.ends_before(timer))
     }
 
-    /// Writes the row of a fence that holds.
+    /// Writes the row of a fence that held.
     pub(super) fn apply_fence(&mut self, fence: Fence) {
         match fence {
             Fence::Free | Fence::Unchanged { .. } => {}
@@ -77,7 +77,7 @@ impl Tables {
         }
     }
 
-    /// A task that was left to itself stays so: who replaces its row may have read it before.
+    /// Replaces a task. A detached task stays detached: the writer may have read the row before.
     fn replace_task(&mut self, mut row: TaskRow) {
         row.spec.detached |= self.tasks.get(&row.id).is_some_and(|known| known.spec.detached);
         self.tasks.insert(row.id, row);
@@ -244,14 +244,14 @@ impl Tables {
             let key = match &trigger {
                 Trigger::Message { name, .. } => (ChannelKind::Message, name.clone()),
                 Trigger::Signal { name, .. } => (ChannelKind::Broadcast, name.clone()),
-                // Timer starts are schedules; the deploy has made them.
+                // Timer triggers are schedules, which the deploy has created.
                 Trigger::Timer { .. } => continue,
             };
             self.triggers.entry(key).or_default().insert(name.to_owned(), (definition, trigger));
         }
     }
 
-    /// What settling a plan needs to see.
+    /// What resolving a plan needs to know.
     pub(super) fn find(&self, lookups: &Lookups, now: Timestamp) -> Snapshot {
         let mut found = Snapshot {
             next_definition: self.definitions.last_key_value().map_or(1, |(id, _)| id.0 + 1),
@@ -381,7 +381,7 @@ impl Tables {
     }
 }
 
-/// Removes the rows of a range that are to go, without looking at any other.
+/// Removes rows of a range that match, without scanning others.
 fn drop_range<K: Ord + Clone, R>(
     rows: &mut BTreeMap<K, R>,
     range: impl RangeBounds<K>,

@@ -1,4 +1,4 @@
-//! The store trait on the tables.
+//! The `Store` trait on the tables.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +19,11 @@ use crate::store::{
     To, UnitResult, WaitingTask,
 };
 
-/// A store in memory, as one node sees it.
+/// An in-memory store, as one node sees it.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     tables: Arc<Mutex<Tables>>,
-    /// The node's own number, if several share the store.
+    /// The node's own number, if several nodes share the store.
     node: Option<u64>,
 }
 
@@ -33,15 +33,15 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The same store for one more node; all of them must be made so.
+    /// The same store for one more node; all nodes must be created this way.
     #[must_use]
     pub fn for_node(&self) -> Self {
         let node = self.tables().nodes.add();
         Self { tables: self.tables.clone(), node: Some(node) }
     }
 
-    /// What waits between instances, and what no reader of the trait sees: inbox, kept signals and
-    /// messages, subscriptions. For checkers.
+    /// Inbox, stored signals and messages, and subscriptions, which no method of the trait returns.
+    /// For checkers.
     pub fn waiting(&self) -> (Vec<InboxRow>, Vec<MessageRow>, Vec<SubscriptionRow>) {
         let tables = self.tables();
         let inbox = tables.inbox.values().cloned().collect();
@@ -50,7 +50,8 @@ impl MemoryStore {
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        // A panic while the lock was held cannot leave half a transaction: applying cannot panic.
+        // A panic while the lock is held cannot leave half of a transaction: applying writes cannot
+        // panic.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -70,7 +71,7 @@ fn page<'a, K: PartialOrd + Copy + 'a, R: Clone + 'a>(
 }
 
 impl Tables {
-    /// Reads what is asked for; under a hold, what others have taken is not read.
+    /// Reads what is requested; with a hold, instances that others have locked are not read.
     fn fetch(&mut self, request: &FetchRequest, hold: Option<u64>) -> Fetched {
         let mut locks = std::mem::take(&mut self.locks);
         let instances = request.instances.iter().map(|wanted| {
@@ -96,7 +97,7 @@ impl Tables {
         }
     }
 
-    /// Settles and applies.
+    /// Resolves and applies a plan.
     fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
         self.nodes.check(node, plan.lease_term)?;
         let (batch, now) = (plan.batch, plan.now);
@@ -220,7 +221,7 @@ impl Store for MemoryStore {
     }
 
     fn notify(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
-        // Outside of the lock: a listener may use the store.
+        // Called without the lock: a listener may use the store.
         let calls = self.tables().nodes.route(self.node, notices);
         for (listener, notices) in calls {
             listener(notices);

@@ -1,4 +1,4 @@
-//! Retention, compaction and the mark of a restored copy, on the tables.
+//! Retention, compaction and the mark of a restored store, on the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::store::{
     OperationRow, Phase, PurgeRequest, Purged, TaskRow, TaskState, look_again, next_epoch,
 };
 
-/// How a row is judged.
+/// Whether a row can be deleted.
 enum Judged {
     Goes,
     At(Timestamp),
@@ -20,7 +20,7 @@ enum Judged {
 }
 
 impl Tables {
-    /// Looks at everything: the store is small, and being simple is what it is for.
+    /// Examines everything: the store is small, and simple code is its purpose.
     pub(super) fn purge(&mut self, request: &PurgeRequest) -> Purged {
         let mut purged = Purged::default();
         let mut next: Option<Timestamp> = None;
@@ -68,7 +68,7 @@ impl Tables {
             Phase::Failed => Ending::Failed,
             Phase::Cancelled => Ending::Cancelled,
             _ => {
-                // It may end at any moment from now on.
+                // It is live and may end at any moment from now on.
                 let name = self.name_of(row);
                 return match request.retention.shortest_of(&name) {
                     Some(ms) => Judged::At(look_again(request.now, row.started_at, ms)),
@@ -108,7 +108,7 @@ impl Tables {
             && self.inbox.range((id, 0)..=(id, u64::MAX)).next().is_none()
     }
 
-    /// Descendants first, so that what is left after the limit still has its root.
+    /// Deletes descendants first, so that what is left after the limit still has its root.
     fn remove_tree(&mut self, root: InstanceId, limit: usize, purged: &mut Purged) {
         for id in self.members(root).into_iter().rev() {
             while let Some(row) = self.instances.get_mut(&id)
@@ -178,7 +178,7 @@ impl Tables {
     }
 }
 
-/// Removes what has expired, as much as there is room for, and notes when the others do.
+/// Deletes expired rows, up to the limit, and notes when the others expire.
 fn expire<K: Ord + Clone, R>(
     rows: &mut BTreeMap<K, R>,
     now: Timestamp,

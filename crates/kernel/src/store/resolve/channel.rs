@@ -1,5 +1,5 @@
-//! Channels: the oldest message meets who has waited longest, once for each definition; kept
-//! messages start instances.
+//! Channels: the oldest message is delivered to the subscription that has waited longest, once for
+//! each definition; stored messages start instances.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::store::{
 };
 
 impl UnitResolver<'_> {
-    /// Remembers a message's id, unless it was seen before.
+    /// Records the id of a message, unless it was seen before.
     pub(super) fn is_new(
         &mut self,
         id: Option<(String, Timestamp)>,
@@ -28,8 +28,8 @@ impl UnitResolver<'_> {
         true
     }
 
-    /// Gives a message to one instance of every definition that waits for it or starts by it. It
-    /// stays for its time to live, for definitions that come later.
+    /// Delivers a message to one instance of every definition that waits for it or starts with it.
+    /// It is kept for its time to live, for definitions that subscribe later.
     pub(super) fn publish(
         &mut self,
         mut message: MessageRow,
@@ -55,7 +55,8 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// Gives the message to whoever waits longest, of each definition; says to which.
+    /// Delivers the message to the longest waiting subscription of each definition; returns their
+    /// names.
     fn give(&mut self, message: &MessageRow, seq: u64, writes: &mut Vec<Write>) -> Vec<String> {
         let channel = self.snapshot.channels.entry(message.channel.clone()).or_default();
         let (mut served, mut chosen) = (Vec::new(), Vec::new());
@@ -73,7 +74,7 @@ impl UnitResolver<'_> {
         served
     }
 
-    /// Keeps a message, or what has changed of a kept one.
+    /// Stores a message, or updates a stored one.
     fn keep(&mut self, message: MessageRow, writes: &mut Vec<Write>) {
         let messages =
             &mut self.snapshot.channels.entry(message.channel.clone()).or_default().messages;
@@ -107,13 +108,15 @@ impl UnitResolver<'_> {
             }
             self.hand_over(waiter.key, message, seq, writes);
         } else if waiter.channel.kind != ChannelKind::Signal {
-            // Signals need no row: only their own instance can wait for them, in its open list.
+            // Signals need no row: only their own instance can wait for them, and its open list
+            // says so.
             channel.subscriptions.push_back(waiter.clone());
             writes.push(Write::PutSubscription(waiter));
         }
     }
 
-    /// A definition did not take what it was given: another of its instances may, now or later.
+    /// Takes back a message that a definition did not take: another of its instances may get it,
+    /// now or later.
     pub(super) fn put_back(
         &mut self,
         mut message: MessageRow,
@@ -134,6 +137,7 @@ impl UnitResolver<'_> {
             return;
         }
         let channel = self.snapshot.channels.entry(message.channel.clone()).or_default();
+        // Other definitions may have received it since it was delivered: the stored list is newer.
         if let Some(kept) = channel.messages.iter().find(|kept| kept.seq == message.seq) {
             message.had.clone_from(&kept.had);
         }
@@ -147,6 +151,7 @@ impl UnitResolver<'_> {
             self.start_by_message(&message, start, *id, writes);
             return;
         }
+        // This definition has not taken it, so a later instance of it may.
         message.had.retain(|name| name != definition);
         self.keep(message, writes);
     }
@@ -173,8 +178,8 @@ impl UnitResolver<'_> {
         let waiting = self.snapshot.channels.entry(channel.clone()).or_default();
         let waiters = std::mem::take(&mut waiting.subscriptions);
         let starts = self.snapshot.starts_of(channel).to_vec();
-        // An instance may wait at several places, and each delivery needs its own place in the
-        // inbox: ids that start nothing lend their numbers, which nobody else uses.
+        // An instance may wait at several elements, and each delivery needs its own number in the
+        // inbox: the numbers of reserved ids that start nothing are used, because they are unique.
         let mut spare = accept.ids.iter().skip(starts.len()).map(|id| id.order());
         let mut served = BTreeSet::new();
         for waiter in waiters {
@@ -194,13 +199,13 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// Whether a message may start an instance: none with its key is alive.
+    /// Whether a message may start an instance: no live instance has its business key.
     fn is_free(&self, head: &DefinitionHead, channel: &ChannelKey) -> bool {
         let key = (head.name.clone(), channel.key.clone());
         channel.key.is_empty() || !self.snapshot.keys.contains_key(&key)
     }
 
-    /// What a definition starts by a message of a channel, if it may now.
+    /// The definition and trigger that a message of a channel starts, if it may start now.
     fn start_of(
         &self,
         channel: &ChannelKey,
@@ -232,8 +237,8 @@ impl UnitResolver<'_> {
         self.accept(Box::new(row), writes);
     }
 
-    /// A key became free: the oldest message that waits for it starts the next instance, by
-    /// whichever of the definition's message starts it is for.
+    /// A business key became free: the oldest message that waits for it starts the next instance,
+    /// whichever of the definition's message triggers it belongs to.
     pub(super) fn offer(
         &mut self,
         channels: &[ChannelKey],
@@ -255,7 +260,7 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// Turns a message into the event of the subscription it was matched with.
+    /// Delivers a message as the event of the subscription that it was matched with.
     pub(super) fn hand_over(
         &mut self,
         key: EffectKey,
@@ -272,7 +277,7 @@ impl UnitResolver<'_> {
     }
 }
 
-/// Where an instance begins that a trigger starts.
+/// The element at which a trigger starts an instance.
 fn element_of(trigger: Trigger) -> String {
     match trigger {
         Trigger::Message { element, .. }

@@ -1,4 +1,4 @@
-//! Children: started if they can be, cancelled by their policy.
+//! Children: started if nothing prevents it, cancelled by their policy.
 
 use meantime_core::{
     Answer, EffectKey, Event, InstanceId, Occurrence, OccurrenceOutcome, ParentClose, Timestamp,
@@ -32,7 +32,7 @@ impl UnitResolver<'_> {
             (None, None) => self.snapshot.latest(&definition, None),
         };
         let conflict = match head {
-            // A child too deep has no name; see where the conditional write is made.
+            // A child that is too deep has no name; see `start_child` in `machine/effect.rs`.
             None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
@@ -48,7 +48,7 @@ impl UnitResolver<'_> {
                     self.snapshot.occurrences.insert((key.instance, scheduled_at));
                     writes.push(started(key.instance, scheduled_at, row.id, self.now));
                 }
-                // What ends in the same plan must find it.
+                // Later units of the same plan that end the parent must find this child.
                 let close = row.meta.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
                 let child = ChildRef { key, id: row.id, close };
                 self.snapshot.children.entry(key.instance).or_default().push(child);
@@ -63,16 +63,16 @@ impl UnitResolver<'_> {
         self.answer(key, Answer::Conflict { code: conflict.to_owned() }, seq, writes);
     }
 
-    /// Whether there are as many live instances below the root as there may be. Counted in the
-    /// commit, so that a definition that starts itself again and again is stopped everywhere.
+    /// Whether the tree has reached its limit of live instances. Counted inside the commit, so that
+    /// the limit holds for a definition that starts itself on several nodes at once.
     fn is_tree_full(&self, row: &InstanceRow, limit: u64) -> bool {
         let tree = |root| self.snapshot.trees.get(&root).copied().unwrap_or_default();
         row.root_above().is_some_and(|root| tree(root).live >= limit)
     }
 
-    /// Whether the root is gone and takes everything below it along: who starts this child will be
-    /// cancelled too, and has not heard of it. Otherwise a definition that starts itself would
-    /// grow faster below than it is cancelled from above.
+    /// Whether the root has failed or was cancelled: the parent of this child will be cancelled
+    /// too, but its cancel has not arrived. Otherwise a definition that starts itself would create
+    /// children faster than cancelling removes them.
     fn is_tree_ending(&self, row: &InstanceRow) -> bool {
         let is_ending = |root| self.snapshot.trees.get(&root).is_some_and(|tree| tree.is_ending);
         let is_abandoned = row.meta.lineage.as_ref().is_some_and(|it| it.is_abandoned);
@@ -103,7 +103,7 @@ impl UnitResolver<'_> {
     }
 }
 
-/// The line of the ledger for a run, committed with its start (S2).
+/// The ledger row of a run, committed together with its start (S2).
 fn started(
     schedule: InstanceId,
     scheduled_at: Timestamp,

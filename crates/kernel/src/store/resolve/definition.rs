@@ -1,4 +1,4 @@
-//! Definitions: a new version unless the content is the same, and what it starts by itself.
+//! Deployments: a new version, unless the content is the same, and its triggers.
 
 use meantime_core::{DefinitionId, Trigger};
 
@@ -13,7 +13,7 @@ pub const BROADCAST_STARTS: usize = 64;
 pub const MESSAGE_STARTS: usize = 16;
 
 impl UnitResolver<'_> {
-    /// Why a deployment or undeployment cannot be, if so.
+    /// Why a deployment or undeployment is refused, if it is.
     pub(super) fn refused_definition(&self, conditional: &ConditionalWrite) -> Option<Refusal> {
         match conditional {
             ConditionalWrite::Undeploy { name, version, .. } => {

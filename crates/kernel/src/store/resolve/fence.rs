@@ -1,8 +1,9 @@
-//! Fences in memory: whether units may take effect, judged from rows that were read and locked.
+//! Fences in memory: whether units may take effect, decided from rows that were read and locked.
 //!
-//! A store that writes row by row can try a fence by making its write. One that writes a whole plan
-//! in a few statements must know before it writes: it reads what [`Plan::fenced`] names, and asks
-//! here. Units meet the rows of the units before them, not the old ones.
+//! A store that writes row by row can try a fence by making its write. A store that writes a whole
+//! plan in a few statements must decide before it writes: it reads the rows that [`Plan::fenced`]
+//! names and asks [`Fences`]. Later units of a plan see the rows of earlier ones, not the stored
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +12,14 @@ use meantime_core::{InstanceId, TaskId};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Fence, Plan, Unit, Write};
 
-/// What the fences of a plan stand on.
+/// The rows on which the fences of a plan depend.
 #[derive(Debug, Clone, Default)]
 pub struct Fenced {
-    /// Instances whose turn number matters.
+    /// Instances whose turn number is compared.
     pub instances: BTreeSet<InstanceId>,
-    /// Instances that must not be there yet.
+    /// Instances that must not exist yet.
     pub new: BTreeSet<InstanceId>,
-    /// Tasks whose count of claims matters, or that are changed whatever it is.
+    /// Tasks whose number of claims is compared, or that are changed in any case.
     pub tasks: BTreeSet<TaskId>,
 }
 
@@ -52,7 +53,7 @@ impl Plan {
     }
 }
 
-/// Where instances and tasks stand, as far as fences depend on it. What is not here does not exist.
+/// Turn numbers and claims on which fences depend. A row that is not listed does not exist.
 #[derive(Debug, Clone, Default)]
 pub struct Fences {
     turns: BTreeMap<InstanceId, u64>,
@@ -60,18 +61,18 @@ pub struct Fences {
 }
 
 impl Fences {
-    /// An instance stands at a turn.
+    /// Sets the turn number of an instance.
     pub fn add_instance(&mut self, id: InstanceId, turn_no: u64) {
         self.turns.insert(id, turn_no);
     }
 
-    /// A task was claimed so often.
+    /// Sets the number of claims of a task.
     pub fn add_task(&mut self, id: TaskId, claims: u32) {
         self.claims.insert(id, claims);
     }
 
-    /// Whether the fences of a unit hold: its guard, and the claims that its writes name (I5). If
-    /// so, the units after it meet its rows.
+    /// Whether the fences of a unit hold: the fence itself, and the claims that its writes name
+    /// (I5). If so, the rows of this unit count for the units after it.
     pub fn admit(&mut self, unit: &Unit) -> bool {
         let mut claims: BTreeMap<TaskId, Option<u32>> = BTreeMap::new();
         let holds = match &unit.fence {
@@ -84,6 +85,8 @@ impl Fences {
                 self.claims.get(&row.id) == Some(expected)
             }
         };
+        // A stale report must reject its whole unit: the event and the state that depend on it must
+        // not be written without it.
         let holds = holds && unit.writes.iter().all(|write| self.admits(write, &mut claims));
         if !holds && !is_injected(InjectedBug::SkipFence) {
             return false;
@@ -100,7 +103,7 @@ impl Fences {
         true
     }
 
-    /// Whether a write can be made, after what its unit has done to tasks so far.
+    /// Whether a write can be made, given the earlier writes of its unit.
     fn admits(&self, write: &Write, changed: &mut BTreeMap<TaskId, Option<u32>>) -> bool {
         let (task, expected, after) = match write {
             Write::InsertTask(row) => (row.id, None, Some(row.claims)),

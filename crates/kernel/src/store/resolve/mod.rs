@@ -1,12 +1,12 @@
-//! Settling a plan: the conditional parts, decided inside the transaction by pure code.
+//! Resolving a plan: its conditional writes are decided inside the transaction, by pure code.
 //!
-//! Every store does the same three things: fetch what [`Plan::lookups`] asks for, call
-//! [`Plan::resolve`] with a function that tries the fences of a unit, and write the rows it gets
-//! back. So a publish and a subscribe of two nodes meet here, under the store's locks, and cannot
-//! miss each other.
+//! Every store does the same three things: it reads what [`Plan::lookups`] names, calls
+//! [`Plan::resolve`] with a function that tries the fence of a unit, and writes the rows that it
+//! returns. So a publish and a subscribe of two nodes meet here, under the locks of the store, and
+//! cannot miss each other.
 //!
 //! [`Plan::lookups`]: crate::store::Plan::lookups
-//! [`Plan::resolve`]: crate::store::Plan::settle
+//! [`Plan::resolve`]: crate::store::Plan::resolve
 
 mod channel;
 mod child;

@@ -1,4 +1,4 @@
-//! Schedules: made, changed or refused by identity; timer starts armed with the deploy.
+//! Schedules: created, changed or rejected by identity; timer triggers are armed with the deploy.
 
 use meantime_core::time::occurrences;
 use meantime_core::{
@@ -9,13 +9,13 @@ use meantime_core::{
 use super::unit::UnitResolver;
 use crate::store::{Accept, InstanceRow, Write};
 
-/// The code of the conflict when a binding of the same identity is active (S7).
+/// The conflict code if an active schedule has the same identity (S7).
 const SCHEDULE_EXISTS: &str = "SCHEDULE_EXISTS";
 
-/// The code of the conflict when what is to be started does not exist.
+/// The conflict code if the definition to start does not exist.
 const UNKNOWN_DEFINITION: &str = "SCHEDULE_UNKNOWN_DEFINITION";
 
-/// Why the timer starts of a version end when another one is deployed or becomes the latest again.
+/// Why the timer schedules of a version end when another version becomes the latest.
 const REPLACED: &str = "another version took over";
 
 impl UnitResolver<'_> {
@@ -64,13 +64,14 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// The binding that one of the same identity meets: of several, the newest that is active.
+    /// The schedule that a request with this identity finds: the newest of the active ones.
     fn newest_binding(&self, identity: &(String, String), tag: &str) -> Option<InstanceId> {
         let others = self.snapshot.tagged.get(tag).into_iter().flatten();
         others.chain(self.snapshot.keys.get(identity)).max().copied()
     }
 
-    /// Cancels the timer starts of a name and arms those of a version, 0 when none is left (B8).
+    /// Cancels the timer schedules of a name and arms those of a version; version 0 means that none
+    /// is left (B8).
     pub(super) fn arm_timer_starts(
         &mut self,
         name: &str,
@@ -94,9 +95,9 @@ impl UnitResolver<'_> {
             Trigger::Message { .. } | Trigger::Signal { .. } => None,
         });
         for ((element, recurrence), id) in timers.zip(&accept.ids) {
-            // What a notation hands over was checked when it was compiled.
+            // Recurrences were checked when the definition was compiled.
             let Ok((rule, max_runs)) = recurrence.armed(self.now) else { continue };
-            // `R0`, or an end that has passed: there is nothing to wait for.
+            // `R0`, or an end that has passed: there is no occurrence.
             if max_runs == Some(0) || occurrences(&rule, Timestamp::MIN).next().is_none() {
                 continue;
             }
@@ -124,12 +125,12 @@ impl UnitResolver<'_> {
     }
 }
 
-/// How the schedules of a definition's timer starts are found again.
+/// The tag by which the schedules of a definition's timer triggers are found.
 pub(super) fn timer_start_tag(name: &str) -> String {
     format!("timerStart:{name}")
 }
 
-/// How the schedules of one identity that were made beside others are found again (S7).
+/// The tag by which schedules with the same identity are found that exist beside each other (S7).
 pub(crate) fn binding_tag(identity: &str) -> String {
     format!("binding:{identity}")
 }

@@ -1,4 +1,4 @@
-//! What a plan needs to see, and what the store has of it.
+//! The lookups of a plan, and the rows that the store found for them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,50 +10,50 @@ use crate::store::{
     Precondition, SubscriptionRow, Write,
 };
 
-/// What the store holds of everything the plan depends on.
+/// What the store holds of everything that a plan depends on.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Live instances by (definition name, key).
     pub keys: BTreeMap<(String, String), InstanceId>,
     /// Remembered answers by idempotency key.
     pub requests: BTreeMap<String, AnswerRow>,
-    /// Message ids that were seen.
+    /// Message ids that were seen before.
     pub messages: BTreeSet<String>,
     /// Channels, oldest first on both sides.
     pub channels: BTreeMap<ChannelKey, Channel>,
     /// All versions by name, latest first.
     pub definitions: BTreeMap<String, Vec<DefinitionHead>>,
-    /// What messages and signals start.
+    /// Definitions that messages and signals start.
     pub starts: BTreeMap<(ChannelKind, String), Vec<(DefinitionHead, Trigger)>>,
     /// Live children by parent.
     pub children: BTreeMap<InstanceId, Vec<ChildRef>>,
-    /// Which of the asked-for instances are live.
+    /// Which of the requested instances are live.
     pub live: BTreeSet<InstanceId>,
-    /// Occurrences that have a run, of those asked for.
+    /// Which of the requested occurrences have a run.
     pub occurrences: BTreeSet<(InstanceId, Timestamp)>,
     /// Live instances by tag, oldest first.
     pub tagged: BTreeMap<String, Vec<InstanceId>>,
-    /// What is below the asked-for roots; nothing, where a root is missing.
+    /// Trees below the requested roots; a missing root has no entry.
     pub trees: BTreeMap<InstanceId, Tree>,
     /// The number of the next definition.
     pub next_definition: u64,
 }
 
-/// What is below a root.
+/// The tree below a root.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tree {
     /// Live instances.
     pub live: u64,
-    /// The root has failed or was cancelled, so everything below it is to end.
+    /// The root has failed or was cancelled, so everything below it will end.
     pub is_ending: bool,
 }
 
 /// Both sides of a channel.
 #[derive(Debug, Clone, Default)]
 pub struct Channel {
-    /// Kept messages that have not expired.
+    /// Stored messages that have not expired.
     pub messages: VecDeque<MessageRow>,
-    /// Those who wait.
+    /// Waiting subscriptions.
     pub subscriptions: VecDeque<SubscriptionRow>,
 }
 
@@ -66,18 +66,18 @@ pub struct DefinitionHead {
     pub name: String,
     /// The version.
     pub version: u32,
-    /// What people call the version.
+    /// The author's label of the version.
     pub label: Option<String>,
     /// The content's hash.
     pub hash: String,
-    /// Whether it starts nothing any more.
+    /// Whether it is undeployed and starts no new instances.
     pub retired: bool,
-    /// What it starts by itself.
+    /// Its triggers.
     pub triggers: Vec<Trigger>,
 }
 
 impl Plan {
-    /// What settling this plan needs to see.
+    /// What resolving this plan needs to know.
     pub fn lookups(&self) -> Lookups {
         let mut lookups = Lookups::default();
         for unit in &self.units {
@@ -88,7 +88,8 @@ impl Plan {
                 .iter()
                 .for_each(|conditional| lookups.add_conditional_write(conditional));
         }
-        // What a plan takes out of a channel does not count towards what it may have to match.
+        // The read also returns rows that the plan itself deletes, and these cannot be matched, so
+        // the limit grows by one for each of them.
         for write in self.units.iter().flat_map(|unit| &unit.writes) {
             let (Write::DeleteMessage { channel, .. } | Write::DeleteSubscription { channel, .. }) =
                 write
@@ -205,7 +206,8 @@ impl Lookups {
         self.starts.insert((channel.kind, channel.name.clone()));
     }
 
-    /// The business keys that message starts depend on, once it is known what they start.
+    /// The business keys that message starts depend on, known once the definitions that they start
+    /// are.
     pub fn start_keys(&self, found: &Snapshot) -> BTreeSet<(String, String)> {
         let mut keys = BTreeSet::new();
         for channel in self.channels.keys() {
@@ -218,7 +220,7 @@ impl Lookups {
 }
 
 impl Snapshot {
-    /// Adds a message that was read for itself, at its place.
+    /// Adds a message that was read by its number, in order.
     pub fn add_message(&mut self, message: MessageRow) {
         let messages = &mut self.channels.entry(message.channel.clone()).or_default().messages;
         let index = messages.partition_point(|other| other.seq < message.seq);
@@ -231,7 +233,8 @@ impl Snapshot {
         self.starts.get(&(channel.kind, channel.name.clone())).map_or(&[], Vec::as_slice)
     }
 
-    /// A named version, even if it is retired: bindings and running parents go on with it.
+    /// A version by its number, even if it is undeployed: schedules and running parents keep their
+    /// version.
     pub(super) fn version(&self, name: &str, version: u32) -> Option<&DefinitionHead> {
         self.definitions.get(name)?.iter().find(|head| head.version == version)
     }

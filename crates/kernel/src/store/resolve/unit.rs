@@ -1,4 +1,4 @@
-//! Units in order: what must be new, the fence, the writes, then what depends on others.
+//! Resolves units in order: preconditions, the fence, the writes, then the conditional writes.
 
 use meantime_core::{Answer, DefinitionId, EffectKey, Event, InstanceId, Start, Timestamp};
 
@@ -9,7 +9,7 @@ use crate::store::{
     Precondition, Refusal, Unit, UnitDone, UnitResult, Write, encode_start,
 };
 
-/// A resolved plan: rows to write, and what became of each unit.
+/// A resolved plan: the rows to write, and the result of each unit.
 #[derive(Debug, Default)]
 pub struct ResolvedPlan {
     /// Rows to write, in order, with the number of the unit they belong to.
@@ -19,7 +19,7 @@ pub struct ResolvedPlan {
 }
 
 impl Plan {
-    /// Decides every unit in order. `fence` tries the fence of a unit and says whether it holds.
+    /// Decides every unit in order. `fence` tries the fence of a unit and returns whether it holds.
     pub fn resolve(
         self,
         snapshot: &mut Snapshot,
@@ -41,7 +41,7 @@ impl Plan {
     }
 }
 
-/// One unit being resolved.
+/// One unit while it is resolved.
 pub(super) struct UnitResolver<'a> {
     pub(super) now: Timestamp,
     pub(super) snapshot: &'a mut Snapshot,
@@ -57,6 +57,8 @@ impl UnitResolver<'_> {
         fence: &mut impl FnMut(&Unit) -> Result<bool, Error>,
         writes: &mut Vec<Write>,
     ) -> Result<Option<UnitResult>, Error> {
+        // Everything that can reject the unit comes before the first change of the snapshot: a
+        // rejected unit must leave no trace for the units after it.
         if let Some(refusal) =
             unit.preconditions.iter().find_map(|precondition| self.refusal(precondition))
         {
@@ -69,6 +71,8 @@ impl UnitResolver<'_> {
         {
             return Ok(Some(UnitResult::Refused(refusal)));
         }
+        // The fence comes last, because SQLite checks it by writing its row. If it does not hold,
+        // the unit was computed from a stale row and must write nothing.
         if !fence(&unit)? {
             return Ok(Some(UnitResult::Conflict));
         }
@@ -107,7 +111,7 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// Units of one batch see what the ones before them did.
+    /// Records the row of a fence that held, so that later units of the plan see it.
     pub(super) fn note_guard(&mut self, fence: &Fence) {
         if let Fence::Turn { row, .. } = fence
             && row.phase.is_ended()
@@ -127,7 +131,8 @@ impl UnitResolver<'_> {
         }
     }
 
-    /// Who stopped waiting gets nothing, and what was taken out is not offered.
+    /// Records a write: a subscription that ended gets no message, and a message that was taken is
+    /// not offered again.
     pub(super) fn note_write(&mut self, write: &Write) {
         match write {
             Write::DeleteSubscription { channel, seq } => {
@@ -215,6 +220,7 @@ impl UnitResolver<'_> {
                     self.deliver(child.id, event.clone(), None, seq, writes);
                 }
             }
+            // An instance that has ended has no use for the event.
             ConditionalWrite::Notify { parent, event, seq } => {
                 if self.snapshot.live.contains(&parent) {
                     self.deliver(parent, event, None, seq, writes);

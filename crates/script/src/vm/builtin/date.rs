@@ -1,4 +1,4 @@
-//! `Time.…` and `Date.now`: values of the turn's clock, as RFC 3339 texts.
+//! `Time.…` and `Date.now`: the time of the turn, as RFC 3339 texts.
 
 use meantime_core::Timestamp;
 use meantime_core::time::{Span, Zone};
@@ -68,7 +68,7 @@ fn zone(value: &Value) -> VmResult<Zone> {
     }
 }
 
-/// Seconds, with a fraction only if there is one.
+/// Seconds, with a fraction only if it is not zero.
 #[expect(clippy::cast_precision_loss, reason = "instants span less than 2^53 milliseconds")]
 fn seconds(millis: i64) -> Value {
     if millis % 1000 == 0 {

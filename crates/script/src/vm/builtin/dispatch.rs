@@ -1,4 +1,4 @@
-//! Which function is in which family. A dispatch and nothing else.
+//! Dispatch from library functions to their modules only.
 
 use crate::awaitable::CombinatorMode;
 use crate::library::{Builtin, Method};
@@ -68,7 +68,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a method of a list, string, number or object; nothing when there is none.
+    /// Calls a method of a list, string, number or object; none if it does not exist.
     pub(crate) fn method(
         &mut self,
         receiver: &Value,
@@ -96,8 +96,8 @@ impl Machine<'_> {
     }
 }
 
-/// Wrong numbers are found at deploy, except where the arguments are spread or the function
-/// is a value.
+/// Wrong numbers of arguments are found at deployment, except if arguments are spread or the
+/// function is a value.
 fn check_arity(function: Builtin, args: &[Value]) -> VmResult<()> {
     let (least, most) = function.arity();
     if args.len() >= least && most.is_none_or(|most| args.len() <= most) {

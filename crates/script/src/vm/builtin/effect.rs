@@ -1,4 +1,4 @@
-//! Functions that start something outside: their arguments become documents for the host.
+//! Functions with effects outside of the script: their arguments become documents for the host.
 
 use super::dispatch::arg;
 use crate::awaitable::{Awaitable, AwaitableState, Kind, Leaf, LocalEffectKey};

@@ -1,11 +1,11 @@
-//! Methods of lists that need no function.
+//! Methods of lists without callbacks.
 
 use super::dispatch::arg;
 use super::text::{has_own, index_or_minus_one};
 use crate::library::Method;
 use crate::vm::{ListRef, Machine, Value, VmResult, range_error, unsupported};
 
-/// How deep lists are joined or flattened.
+/// The nesting depth up to which lists are joined or flattened.
 const MAX_FLATTEN_DEPTH: usize = 64;
 
 impl Machine<'_> {
@@ -93,14 +93,14 @@ impl Machine<'_> {
         self.heap.lists.get_mut(at)
     }
 
-    /// A copy of the elements, paid for.
+    /// A copy of the elements; charged.
     fn items(&mut self, at: ListRef) -> Vec<Value> {
         let items = self.heap.lists.get(at).cloned().unwrap_or_default();
         self.spend(items.len() / 4);
         items
     }
 
-    /// `push` and `unshift`: both give the new length.
+    /// `push` and `unshift`: both return the new length.
     fn insert(&mut self, at: ListRef, method: Method, args: &[Value]) -> VmResult<Value> {
         self.check_entries(self.length(at) + args.len())?;
         self.heap.grow(args.len());
@@ -115,7 +115,7 @@ impl Machine<'_> {
         Ok(Value::Int(i64::try_from(self.length(at)).unwrap_or(i64::MAX)))
     }
 
-    /// How many elements `lastIndexOf` looks at.
+    /// The number of elements that `lastIndexOf` searches.
     fn last_index_limit(&mut self, from: &Value, length: usize) -> VmResult<usize> {
         let from = self.whole_number(from, 0)?;
         let length_int = i64::try_from(length).unwrap_or(i64::MAX);
@@ -157,7 +157,7 @@ impl Machine<'_> {
         self.new_list(items)
     }
 
-    /// Removes a part and puts something in its position; gives what was removed.
+    /// Replaces a range of elements; returns the removed ones.
     fn splice(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
         let length = self.length(at);
         let from = self.relative(&arg(args, 0), length, 0)?;
@@ -190,7 +190,7 @@ impl Machine<'_> {
         Ok(Value::List(at))
     }
 
-    /// Visits count like elements: a list may contain itself, and more than once.
+    /// Every visit is charged: a list may contain itself, even several times.
     fn flatten(
         &mut self,
         at: ListRef,
@@ -215,7 +215,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The texts of the elements; nothing for those that are nothing.
+    /// The concatenated texts of the elements; null and undefined give an empty text.
     pub(crate) fn joined(
         &mut self,
         list: &Value,

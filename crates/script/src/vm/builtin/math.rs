@@ -1,5 +1,5 @@
-//! `Math.…`: the same bits on every machine. Only operations that IEEE 754 defines to the last bit
-//! are taken from the processor; everything else is computed by `libm`.
+//! `Math.…`: the same bits on every machine. Only operations that IEEE 754 defines exactly use the
+//! processor; all others are computed by `libm`.
 
 use crate::library::Builtin;
 use crate::vm::arithmetic::{Number, number, power};
@@ -48,14 +48,14 @@ impl Machine<'_> {
         }))
     }
 
-    /// Between 0 and 1, from 53 random bits.
+    /// A number from 0 to below 1, from 53 random bits.
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit into a double")]
     fn random(&mut self) -> Value {
         let bits = self.host.random() >> 11;
         Value::Float(bits as f64 / (1u64 << 53) as f64)
     }
 
-    /// A random identifier, version 4.
+    /// A random UUID of version 4.
     pub(super) fn uuid(&mut self) -> Value {
         let (high, low) = (self.host.random(), self.host.random());
         let high = (high & !0xf000) | 0x4000;
@@ -71,14 +71,14 @@ impl Machine<'_> {
     }
 }
 
-/// `Math.exp(1)` is `Math.E`, the nearest double, which the library misses by one.
+/// `Math.exp(1)` must be `Math.E`; the result of `libm` differs in the last bit.
 #[expect(clippy::float_cmp, reason = "exactly one is meant")]
 fn exp(value: f64) -> f64 {
     if value == 1.0 { std::f64::consts::E } else { libm::exp(value) }
 }
 
-/// The lower of two numbers, or with a negative sign the higher. NaN wins over everything, and
-/// negative zero is lower than zero.
+/// The smaller of two numbers, or with a negative sign the larger one. NaN if one of them is NaN;
+/// negative zero is smaller than zero.
 fn lower(one: f64, other: f64, sign: f64) -> f64 {
     if one.is_nan() || other.is_nan() {
         return f64::NAN;
@@ -89,13 +89,13 @@ fn lower(one: f64, other: f64, sign: f64) -> f64 {
     if other * sign < one * sign { other } else { one }
 }
 
-/// Halves go up.
+/// Halves are rounded up.
 fn round(value: f64) -> f64 {
     let up = value.ceil();
     if up - 0.5 > value { up - 1.0 } else { up }
 }
 
-/// The root of the sum of squares, without overflow and with little rounding.
+/// The square root of the sum of squares, without overflow and with little rounding.
 fn hypot(values: &[f64]) -> f64 {
     if values.iter().any(|it| it.is_infinite()) {
         return f64::INFINITY;

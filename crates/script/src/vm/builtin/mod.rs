@@ -1,4 +1,4 @@
-//! What library functions and methods do, one file per family.
+//! Implementations of library functions and methods, one file per group.
 
 mod date;
 mod dispatch;

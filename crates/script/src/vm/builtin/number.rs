@@ -1,4 +1,4 @@
-//! Conversions between numbers, texts and booleans, and numbers as text.
+//! Conversions between numbers, texts and booleans, and number formatting.
 
 use super::dispatch::arg;
 use crate::library::{Builtin, Method};
@@ -7,7 +7,7 @@ use crate::vm::convert::is_blank;
 use crate::vm::number::{decimal_length, decimal_number, exponential, fixed, precise, with_radix};
 use crate::vm::{Machine, Value, VmResult, print_float, range_error, unsupported};
 
-/// Up to here a text of digits to any base is an exact number.
+/// Up to here a text of digits in any base is exact as a double.
 const EXACT_INTEGER_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 impl Machine<'_> {
@@ -92,7 +92,7 @@ impl Machine<'_> {
         }
         let float = self.float_of(value)?;
         let count = self.whole_number(&digits, 0)?;
-        // All digits of a double are looked at.
+        // Formatting computes all digits of a double.
         self.spend(64);
         let none = matches!(digits, Value::Undefined);
         let text = match method {
@@ -123,7 +123,7 @@ impl Machine<'_> {
     }
 }
 
-/// How many digits a method is asked for.
+/// The requested number of digits, checked.
 fn digits_within(count: i64, least: usize, method: Method) -> VmResult<usize> {
     let digits = usize::try_from(count).ok().filter(|it| (least..=100).contains(it));
     digits.ok_or_else(|| {
@@ -131,7 +131,7 @@ fn digits_within(count: i64, least: usize, method: Method) -> VmResult<usize> {
     })
 }
 
-/// `Number.isInteger` and its relatives.
+/// `Number.isInteger` and similar functions.
 fn is_number(function: Builtin, value: &Value) -> bool {
     let float = match value {
         Value::Int(value) => {

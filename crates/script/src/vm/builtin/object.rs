@@ -61,8 +61,8 @@ impl Machine<'_> {
         Ok(made)
     }
 
-    /// A copy of a list, the letters of a string, or so many positions:
-    /// `Array.from({ length: 3 })`.
+    /// A copy of a list, the characters of a string, or a list of a given length: `Array.from({
+    /// length: 3 })`.
     pub(super) fn array_from(&mut self, value: &Value) -> VmResult<Value> {
         let items = match value {
             Value::Record(at) => {

@@ -91,7 +91,7 @@ impl Machine<'_> {
     fn last_index(&mut self, text: &Text, args: &[Value]) -> VmResult<Value> {
         let wanted = self.string_of(&arg(args, 0))?;
         let from = self.float_of(&arg(args, 1))?;
-        // What is no number means the end.
+        // A value that is not a number means the end.
         let last = if from.is_nan() {
             text.units()
         } else {
@@ -102,7 +102,7 @@ impl Machine<'_> {
         }
         let mut end = text.byte_at(last).saturating_add(wanted.bytes()).min(text.bytes());
         if text.is_inside_pair(last) {
-            // The character at this position begins before it.
+            // A character found at this position may begin up to four bytes before it.
             end = end.saturating_sub(4).max(wanted.bytes()).min(text.bytes());
         }
         while !text.as_str().is_char_boundary(end) {
@@ -235,7 +235,7 @@ impl Machine<'_> {
         Ok(Value::text(text.as_str().repeat(count)))
     }
 
-    /// The texts of so many values, joined.
+    /// The concatenated texts of this many values.
     pub(crate) fn join(&mut self, count: usize) -> VmResult<()> {
         let values = self.pop_many(count);
         let mut text = String::new();
@@ -251,8 +251,8 @@ impl Machine<'_> {
     }
 }
 
-/// The text of a replacement: `$$` is a dollar, `$&` what was found, `` $` `` and `$'` what is
-/// around it. Everything else stands for itself, as there are no groups.
+/// The replacement text: `$$` is a dollar, `$&` the match, `` $` `` and `$'` the text around it.
+/// Other signs are literal, because there are no groups.
 fn expand(by: &str, before: &str, found: &str, behind: &str, out: &mut String) {
     let mut rest = by;
     while let Some(at) = rest.find('$') {
@@ -284,13 +284,13 @@ fn wrapped(value: f64) -> u32 {
     if value.is_finite() { value.trunc().rem_euclid(4_294_967_296.0) as u32 } else { 0 }
 }
 
-/// Whether a string or list of a length has a property of its own.
+/// Whether a string or list of a length has an own property with the name.
 pub(super) fn has_own(name: &Text, length: usize) -> bool {
     let index = crate::vm::convert::index_of_name(name.as_str());
     name.as_str() == "length" || index.is_some_and(|it| it < length)
 }
 
-/// A position that was found, or -1.
+/// An index, or -1 if nothing was found.
 pub(super) fn index_or_minus_one(found: Option<usize>) -> Value {
     Value::Int(found.and_then(|it| i64::try_from(it).ok()).unwrap_or(-1))
 }

@@ -7,7 +7,7 @@ use crate::simulation::run::Simulation;
 use crate::simulation::setup::{FaultFamily, OperationFamily};
 
 impl Simulation {
-    /// Lets a random client do one thing.
+    /// Lets a random client perform one operation.
     pub(in crate::simulation) fn act_once(&mut self) {
         if self.nodes.iter().all(crate::simulation::node::Node::is_paused_or_down) {
             self.resume_restored();

@@ -1,4 +1,4 @@
-//! Deploys: new versions, the same again, and versions that go.
+//! Deploys: new versions, unchanged versions, and undeploys.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Simulation {
         }
     }
 
-    /// Deploys the text of a program as it is now.
+    /// Deploys the current text of a program.
     pub(in crate::simulation) fn deploy_program(&mut self, number: usize, name: &'static str) {
         let text = self.workload.programs.texts[number].as_str().into();
         let source = Source { name: program_name(number), text, files: Vec::new() };

@@ -16,7 +16,7 @@ impl Simulation {
         if self.nodes.iter().any(crate::simulation::node::Node::is_paused) {
             return;
         }
-        // Not ahead of what is on its way to the store.
+        // Not later than the latest commit: plans with earlier times may still be in flight.
         let now = self.stored_time();
         let retention = self.setup.retention.clone();
         let limit = self.setup.config.limits.purge_rows;

@@ -1,4 +1,4 @@
-//! What callers, workers, operators and housekeeping do: one file for each family.
+//! Operations of callers, workers, operators and retention: one file for each family.
 
 mod act;
 mod deploys;

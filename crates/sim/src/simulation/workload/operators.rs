@@ -1,4 +1,4 @@
-//! Operators: cancels, variables, timers, incidents, and people's own tasks.
+//! Operators: cancels, variables, timers, incidents, and user tasks.
 
 use meantime_core::{TaskId, TaskKind, TimerId};
 use meantime_kernel::command::{Command, Report, TimerEdit};
@@ -23,7 +23,7 @@ impl Simulation {
         );
     }
 
-    /// Moves, fires, freezes or releases some timer that is open.
+    /// Moves, fires, freezes or releases a random open timer.
     pub(super) fn edit_random_timer(&mut self) {
         let Some(instance) = self.random_live_instance() else { return };
         let Some(row) = self.commit_log.rows.get(&instance) else { return };
@@ -60,7 +60,7 @@ impl Simulation {
         }
     }
 
-    /// A person takes a task, or finishes it.
+    /// A person claims or completes a user task.
     pub(super) fn act_as_person(&mut self) {
         let Some(instance) = self.random_live_instance() else { return };
         let Some(row) = self.commit_log.rows.get(&instance) else { return };

@@ -12,7 +12,7 @@ use crate::harness::block_on;
 use crate::simulation::programs::QUEUE_NAMES;
 use crate::simulation::run::Simulation;
 
-/// How often time is moved at most.
+/// The largest number of time steps.
 const MAX_SETTLE_ROUNDS: u32 = 3_000;
 
 const DAY_MS: i64 = 86_400_000;
@@ -32,7 +32,7 @@ impl Simulation {
             self.run_until_idle();
         }
         let mut patience_ms = 1_000;
-        // Those who died keep their leases for a while, and with them what they had begun.
+        // Nodes that died keep their leases, and with them their work, until the leases expire.
         let mut leases_last_ms = (self.nodes.len() > 1).then_some(NodeIndex::LEASE_MS);
         for round in 0..MAX_SETTLE_ROUNDS {
             let commits = self.counts.commits;
@@ -47,7 +47,7 @@ impl Simulation {
             patience_ms = if is_moving { 1_000 } else { (2 * patience_ms).min(DAY_MS) };
             let next = self.ms_until_next_event(patience_ms).filter(|ms| *ms <= MAX_WAIT_MS);
             let Some(ms) = next.or_else(|| leases_last_ms.take()) else {
-                // What happened last may have happened elsewhere.
+                // Another node may have made the last commit: all nodes must see it.
                 self.exchange_heartbeats();
                 self.abandon_waiting_calls();
                 return;
@@ -111,12 +111,12 @@ impl Simulation {
             let report = Report::Completed(Json::null());
             let command = Command::Report { task, token: None, report };
             self.send_command("complete by a person", command);
-            // One after the other: together they may be too many.
+            // One at a time: all at once could exceed the limits.
             self.run_until_idle();
         }
     }
 
-    /// A schedule without an end would go on for ever.
+    /// Cancels schedules: one without an end would run for ever.
     fn cancel_schedules(&mut self) {
         let name = Some(SCHEDULE_DEFINITION.to_owned());
         let filter = DefinitionFilter { name, ..DefinitionFilter::default() };

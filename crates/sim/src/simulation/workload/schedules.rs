@@ -1,4 +1,4 @@
-//! Schedules: every policy, and every hand that people lay on them.
+//! Schedules: every policy, and every operation on them.
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
@@ -67,7 +67,7 @@ impl WorkloadState {
         }
     }
 
-    /// Some things about a schedule, and what is not given stays.
+    /// A random change; settings that are not given stay.
     fn random_change(&mut self, now: Timestamp) -> ScheduleChange {
         let spec = self.random_spec(now);
         let rng = &mut self.rng;

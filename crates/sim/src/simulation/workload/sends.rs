@@ -11,7 +11,7 @@ use crate::simulation::run::Simulation;
 
 impl Simulation {
     pub(super) fn send_signals(&mut self) {
-        // Several at one moment share a turn.
+        // Several signals at one instant share a turn.
         let count = self.workload.rng.pick(&[1, 1, 2, 3]);
         let Some(instance) = self.random_instance() else { return };
         for _ in 0..count {
@@ -24,7 +24,7 @@ impl Simulation {
         }
     }
 
-    /// A payload that breaks the turn that takes it.
+    /// A payload that makes the turn that takes it panic.
     pub(super) fn send_poison(&mut self) {
         let Some(instance) = self.random_live_instance() else { return };
         let rng = &mut self.workload.rng;

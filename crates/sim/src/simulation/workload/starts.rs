@@ -1,4 +1,4 @@
-//! Starts: with keys, deadlines, tags, versions, and once more with the same idempotency key.
+//! Starts: with keys, deadlines, tags, versions, and repeated with the same idempotency key.
 
 use meantime_core::{Json, Timestamp};
 use meantime_kernel::command::{Command, StartCommand, Wait};
@@ -47,7 +47,7 @@ impl Simulation {
         }
     }
 
-    /// Sends something again that was made to be sent again.
+    /// Repeats a call that is idempotent.
     pub(super) fn repeat_call(&mut self) -> bool {
         let Some(number) = self.workload.rng.pick_optional(&self.workload.repeatable).copied()
         else {

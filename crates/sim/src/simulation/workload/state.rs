@@ -1,4 +1,4 @@
-//! What the simulated clients and workers remember.
+//! The state of the simulated clients and workers.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub(in crate::simulation) struct WorkloadState {
     pub(super) serial: u64,
     /// Versions that were deployed, by name.
     pub(super) versions: BTreeMap<String, u32>,
-    /// Schedules that were made.
+    /// Schedules that were created.
     pub(super) schedules: Vec<InstanceId>,
-    /// Calls that may be repeated without harm.
+    /// Calls that are idempotent.
     pub(super) repeatable: Vec<u64>,
     /// Tasks that workers hold.
     pub(super) held_tasks: Vec<HeldTask>,
@@ -32,7 +32,7 @@ pub(in crate::simulation) struct WorkloadState {
 pub(super) struct HeldTask {
     pub(super) task: ClaimedTask,
     pub(super) intent: WorkerIntent,
-    /// Not before this instant of real time.
+    /// The earliest instant in real time at which the worker acts.
     pub(super) not_before: Timestamp,
 }
 
@@ -65,7 +65,7 @@ impl WorkloadState {
         Json::of(&self.serial).unwrap_or_default()
     }
 
-    /// Variables as an operator sets them.
+    /// Variables for an operator to set.
     pub(super) fn random_variables(&mut self) -> Json {
         let value = self.payload();
         Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default()

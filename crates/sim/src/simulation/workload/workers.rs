@@ -1,4 +1,4 @@
-//! Workers: they claim, extend, report, fail, come late, come twice, or never come back.
+//! Workers: they claim, extend, complete, fail, report late, report twice, or die.
 
 use meantime_core::{Failure, Json, Thrown, Timestamp};
 use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Report};
