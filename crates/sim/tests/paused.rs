@@ -14,6 +14,8 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::Notations;
 use meantime_kernel::store::{InstanceFilter, OperationKind, Page, Phase, Store};
 use meantime_sim::probe::Probe;
+use meantime_store::postgres::PostgresStore;
+use meantime_store::postgres::cluster::database;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 const PROBES: &str = "
@@ -122,4 +124,30 @@ async fn a_restored_kernel_waits_for_a_confirmation_and_then_goes_on() {
     assert_eq!(operations[2].audit, audit("no other copy runs"));
     // The confirmation is durable.
     assert!(!kernel(store.clone(), clock).await.is_paused());
+}
+
+/// A second node reported itself as paused for ever: only the one that owns maintenance noticed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_node_of_a_restored_store_goes_on_when_one_of_them_is_told_to() {
+    let database = database().expect("a database");
+    let store = PostgresStore::open(database.options()).await.expect("it opens");
+    store.mark_restored(Timestamp::default(), audit("copied")).await.expect("it is marked");
+    drop(store);
+    let mut nodes = Vec::new();
+    for _ in 0..2 {
+        let store = PostgresStore::open(database.options()).await.expect("it opens");
+        let notations = Notations::default().with("probe", Arc::new(Probe));
+        nodes.push(Builder::new(Arc::new(store), notations).start().await.expect("it starts"));
+    }
+    assert!(nodes.iter().all(Kernel::is_paused));
+    nodes[0].call(Command::Resume { audit: audit("checked") }).await.expect("it goes on");
+    let source = Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
+    nodes[0].deploy("probe", source).await.expect("the probes are good");
+    for node in &nodes {
+        // The resume travels to the other node by a notice.
+        while matches!(node.call(start("wait")).await, Err(Error::Paused)) {
+            tokio::task::yield_now().await;
+        }
+        assert!(!node.is_paused());
+    }
 }

@@ -300,8 +300,11 @@ impl Run {
 
     /// Starts retention as soon as this node may act and is responsible for it.
     fn run_maintenance(&mut self) {
-        if self.maintenance.is_none() && self.machine.owns_maintenance() {
+        // Every node of a restored store hears of the resume, not only the one that owns maintenance.
+        if self.machine.is_active() {
             self.paused.store(false, Ordering::SeqCst);
+        }
+        if self.maintenance.is_none() && self.machine.owns_maintenance() {
             self.maintenance = Some(MaintenanceHandle::start(
                 self.store.clone(),
                 self.clock.clone(),

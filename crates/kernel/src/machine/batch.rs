@@ -137,6 +137,12 @@ impl Batch {
         self.entries.push(entry);
     }
 
+    /// An entry by its index. One that this batch does not have is a bug of the machine: it stops
+    /// the process, because skipping the entry would lose its events.
+    pub(super) fn entry_mut(&mut self, index: usize) -> &mut BatchEntry {
+        &mut self.entries[index]
+    }
+
     /// Takes out an entry with a slow turn; an empty entry keeps its index.
     fn take_slow(&mut self, index: usize) -> Option<BatchEntry> {
         let entry = self.entries.get_mut(index)?;
@@ -509,8 +515,7 @@ impl Machine {
         if let Some(event) = overtakes {
             if cancel == Some(true) || matches!(builder.row.phase, Phase::Starting | Phase::Closing)
             {
-                entry.builder = Some(builder);
-                self.end_by_kernel(batch, index, &event, tasks);
+                self.end_by_kernel(batch, index, builder, &event, tasks);
                 return None;
             }
         } else if builder.insert {
@@ -529,8 +534,7 @@ impl Machine {
             let limits = env.limits.clone();
             builder.fix_deadline(definition, &limits);
             if let Some(end) = builder.end_before_start(env.now.engine) {
-                entry.builder = Some(builder);
-                self.end_by_kernel(batch, index, &end, tasks);
+                self.end_by_kernel(batch, index, builder, &end, tasks);
                 return None;
             }
         }
@@ -561,12 +565,11 @@ impl Machine {
         &mut self,
         batch: &mut Batch,
         index: usize,
+        builder: Box<TurnBuilder>,
         event: &Event,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(entry) = batch.entries.get_mut(index) else { return };
-        let Some(builder) = entry.builder.take() else { return };
-        let runnable = entry.runnable.clone();
+        let runnable = batch.entry_mut(index).runnable.clone();
         let mut env = self.env(tasks);
         let turn_result = builder.end_by_kernel(event, runnable.as_ref(), &mut env);
         self.add_turn_result(batch, index, turn_result);
@@ -582,7 +585,7 @@ impl Machine {
     ) {
         let (id, definition) = (row.id, row.definition);
         let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding);
-        let Some(entry) = batch.entries.get_mut(index) else { return };
+        let entry = batch.entry_mut(index);
         let items = std::mem::take(&mut entry.items);
         if row.turn_no > 0
             || goes_on && !items.iter().any(|it| matches!(it.item, MailboxItem::Start(..)))
@@ -593,7 +596,7 @@ impl Machine {
         if let Some(mailbox) = self.mailboxes.get_mut(id) {
             mailbox.waits_for_definition = true;
         }
-        self.waiting_definition.entry(definition).or_default().push(id);
+        self.definitions.wait(definition, id);
         if self.definitions.wants(definition) {
             self.output(Output::LoadDefinition(definition));
         }
@@ -608,7 +611,7 @@ impl Machine {
         inbox: Vec<InboxRow>,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(entry) = batch.entries.get_mut(index) else { return };
+        let entry = batch.entry_mut(index);
         let id = entry.id;
         let items = std::mem::take(&mut entry.items);
         for pending in items {
@@ -770,7 +773,7 @@ impl Machine {
                 }
             }
             TurnResult::OneByOne => {
-                let Some(entry) = batch.entries.get_mut(index) else { return };
+                let entry = batch.entry_mut(index);
                 let (id, inbox) = (entry.id, entry.inbox);
                 let items = std::mem::take(&mut entry.items);
                 let solo = items.len() + self.limits.events_per_turn.min(2);

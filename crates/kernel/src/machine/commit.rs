@@ -510,11 +510,7 @@ impl Machine {
             self.reply_when_idle(waiter.ticket, children, reply);
             return;
         }
-        let Some((left, _)) = self.gathers.get_mut(&waiter.ticket) else { return };
-        *left = left.saturating_sub(1);
-        if *left == 0
-            && let Some((_, reply)) = self.gathers.remove(&waiter.ticket)
-        {
+        if let Some(reply) = self.waiters.one_is_idle(waiter.ticket) {
             self.output(Output::Reply(waiter.ticket, Ok(reply)));
         }
     }
@@ -525,7 +521,7 @@ impl Machine {
             self.output(Output::Reply(ticket, Ok(reply)));
             return;
         }
-        self.gathers.insert(ticket, (of.len(), reply));
+        self.waiters.wait_for_group(ticket, of.len(), reply);
         for id in of {
             let waiter = Waiter { ticket, wait: Wait::Quiet, after: None, reply: None };
             self.mailboxes.open(id).waiters.push(waiter);

@@ -55,7 +55,7 @@ impl Machine {
     ) {
         let id = row.id;
         self.slow.take_cancel(id);
-        let Some(entry) = batch.entries.get_mut(index) else { return };
+        let entry = batch.entry_mut(index);
         let by_item = entry.items.iter().find_map(|pending| match &pending.item {
             MailboxItem::Event(event @ Event::Cancel { .. }, audit) => {
                 Some((event.clone(), audit.clone()))

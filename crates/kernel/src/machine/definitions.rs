@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use meantime_core::{Compiled, Definition, DefinitionId, Limits, Notation, Source};
+use meantime_core::{Compiled, Definition, DefinitionId, InstanceId, Limits, Notation, Source};
 use sha2::{Digest, Sha256};
 
 use crate::store::DefinitionRow;
@@ -80,6 +80,8 @@ pub(super) struct Definitions {
     loaded: BTreeMap<DefinitionId, Loaded>,
     versions: BTreeMap<String, Vec<Version>>,
     loading: BTreeSet<DefinitionId>,
+    /// Instances whose turn waits until their definition is loaded.
+    waiting: BTreeMap<DefinitionId, Vec<InstanceId>>,
 }
 
 /// A loaded definition.
@@ -143,13 +145,59 @@ impl Definitions {
         }
     }
 
+    /// A definition is loaded, or never will be.
     pub(super) fn put(&mut self, id: DefinitionId, loaded: Loaded) {
         self.loading.remove(&id);
         self.loaded.insert(id, loaded);
     }
 
+    /// The instances that waited for a definition.
+    pub(super) fn take_waiting(&mut self, id: DefinitionId) -> Vec<InstanceId> {
+        self.waiting.remove(&id).unwrap_or_default()
+    }
+
+    /// An instance waits until its definition is loaded.
+    pub(super) fn wait(&mut self, id: DefinitionId, instance: InstanceId) {
+        self.waiting.entry(id).or_default().push(instance);
+    }
+
+    /// Whether instances wait for a definition.
+    pub(super) fn are_awaited(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Whether a load must be requested: the definition is neither loaded nor being loaded.
     pub(super) fn wants(&mut self, id: DefinitionId) -> bool {
         !self.loaded.contains_key(&id) && self.loading.insert(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_version_that_is_not_retired_is_started() {
+        let mut definitions = Definitions::default();
+        definitions.add_version("pay", DefinitionId(7), 2, false);
+        definitions.add_version("pay", DefinitionId(3), 1, false);
+        assert_eq!(definitions.resolve("pay", None), Some(DefinitionId(7)));
+        assert_eq!(definitions.resolve("pay", Some(1)), Some(DefinitionId(3)));
+        definitions.retire("pay", 2);
+        assert_eq!(definitions.resolve("pay", None), Some(DefinitionId(3)));
+        assert_eq!(definitions.resolve("pay", Some(2)), None);
+    }
+
+    #[test]
+    fn a_definition_is_asked_for_once_and_tells_who_waited_for_it() {
+        let (one, instance) = (DefinitionId(1), InstanceId::new(1, 0));
+        let mut definitions = Definitions::default();
+        assert!(definitions.wants(one));
+        assert!(!definitions.wants(one), "it is being loaded");
+        definitions.wait(one, instance);
+        assert!(definitions.are_awaited());
+        definitions.put(one, Loaded::Broken);
+        assert_eq!(definitions.take_waiting(one), [instance]);
+        assert!(!definitions.are_awaited() && !definitions.wants(one));
     }
 }

@@ -17,7 +17,7 @@ use super::pace::{Pace, TurnWeights};
 use super::ready::Class;
 use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
-use super::tree::Trees;
+use super::tree::Waiters;
 use crate::clock::Now;
 use crate::command::Reply;
 use crate::random::{Entropy, Ids};
@@ -66,7 +66,6 @@ pub struct Machine {
     pub(super) definitions: Definitions,
     pub(super) mailboxes: Mailboxes,
     pub(super) global: VecDeque<GlobalCommand>,
-    pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
     pub(super) cluster: Cluster,
@@ -77,9 +76,7 @@ pub struct Machine {
     /// Instances that were set aside.
     pub(super) damaged: BTreeSet<InstanceId>,
     pub(super) cache: Cache,
-    pub(super) trees: Trees,
-    /// Callers who wait for several instances: how many are not idle yet, and the answer.
-    pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
+    pub(super) waiters: Waiters,
     /// The number of the newest committed history row.
     pub(super) history: u64,
     pub(super) outputs: VecDeque<Output>,
@@ -111,7 +108,6 @@ impl Machine {
             definitions: Definitions::default(),
             mailboxes: Mailboxes::default(),
             global: VecDeque::new(),
-            waiting_definition: BTreeMap::new(),
             timers,
             claims,
             cluster: Cluster::default(),
@@ -121,8 +117,7 @@ impl Machine {
             weights: TurnWeights::default(),
             damaged: BTreeSet::new(),
             cache,
-            trees: Trees::default(),
-            gathers: BTreeMap::new(),
+            waiters: Waiters::default(),
             history: 0,
             outputs: VecDeque::new(),
             counters: Counters::default(),
@@ -249,7 +244,7 @@ impl Machine {
             && self.slow.is_empty()
             && self.global.is_empty()
             && self.mailboxes.none_ready()
-            && self.waiting_definition.is_empty()
+            && !self.definitions.are_awaited()
             && !self.timers.is_being_read()
             && !self.timers.is_holding()
             && self.timers.next_due().is_none_or(|due| due > self.now.engine)
@@ -415,7 +410,7 @@ impl Machine {
         let loaded = loaded.unwrap_or(Loaded::Broken);
         self.definitions.put(id, loaded);
         self.timers.release(id);
-        for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
+        for instance in self.definitions.take_waiting(id) {
             if let Some(mailbox) = self.mailboxes.get_mut(instance) {
                 mailbox.waits_for_definition = false;
                 let is_asked_for = mailbox.has_pending();

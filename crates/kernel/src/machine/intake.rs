@@ -147,7 +147,7 @@ impl Machine {
             return;
         }
         if let Some((id, mut waiter)) = self.mailboxes.take_waiter(ticket) {
-            let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
+            let gathered = self.waiters.abandon(ticket);
             if let Some(reply) = waiter.reply.take().or(gathered) {
                 self.answer_waiter(Waiter { reply: Some(reply), ..waiter });
             }

@@ -305,7 +305,7 @@ pub(super) struct Waiter {
     pub(super) wait: Wait,
     /// A timer that must have fired first.
     pub(super) after: Option<Key>,
-    /// The answer; none if several instances are waited for (`gathers` holds the answer).
+    /// The answer; none if several instances are waited for (`Waiters` holds the answer).
     pub(super) reply: Option<Reply>,
 }
 

@@ -142,12 +142,12 @@ impl Machine {
     pub(super) fn partition_recovered(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
         self.cluster.recovers = self.cluster.recovers.saturating_sub(1);
-        match (&mut self.paused, recovered.paused) {
+        match &mut self.paused {
             // The store is still paused: the work of the new partition replaces what was set aside.
-            (Some(paused), true) => *paused = recovered,
-            // The read is older than the resume that this node has already seen.
-            (_, true) => {}
-            (_, false) => {
+            Some(paused) if recovered.paused => *paused = recovered,
+            // A read that is older than the resume is as good as a newer one: nothing could happen
+            // to this work meanwhile but what the fences and leases of its rows tell.
+            _ => {
                 self.paused = None;
                 self.go_on(recovered);
             }

@@ -18,9 +18,14 @@ impl Machine {
         self.paused.is_some()
     }
 
+    /// Whether the machine acts: its store is recovered, and not paused.
+    pub fn is_active(&self) -> bool {
+        self.running && !self.is_paused()
+    }
+
     /// Whether this node runs retention: one of the nodes that share a store does.
     pub fn owns_maintenance(&self) -> bool {
-        self.running && !self.is_paused() && self.cluster.partition().index == 0
+        self.is_active() && self.cluster.partition().index == 0
     }
 
     pub(super) fn check_paused(&self, command: &Command) -> Result<(), Error> {
