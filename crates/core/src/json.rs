@@ -20,7 +20,7 @@ use serde::ser::SerializeStruct as _;
 
 pub use escape::RawText;
 pub use number::{MAX_DIGITS, MAX_PLACES, is_number};
-pub use reader::{Reader, Token};
+pub use reader::{Policy, Reader, Token};
 pub use writer::{TextLayout, Writer};
 
 /// A checked JSON text. `Json::default()` is `null`.
@@ -223,7 +223,7 @@ pub fn from_str<'t, T: serde::Deserialize<'t>>(
     text: &'t str,
     max_depth: usize,
 ) -> Result<T, InvalidJson> {
-    de::read(Reader::new(text).with_max_depth(max_depth))
+    de::read(Reader::new(text, Policy::Unchanged).with_max_depth(max_depth))
 }
 
 impl Default for Json {

@@ -1,7 +1,9 @@
 //! Properties of documents, for any input: what enters leaves unchanged, or is refused.
 
 use meantime_core::Json;
-use meantime_core::json::{Reader, TextLayout, Token, WriteLimit, Writer, from_str};
+use meantime_core::json::{
+    InvalidJson, InvalidKind, Policy, Reader, TextLayout, Token, WriteLimit, Writer, from_str,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -77,7 +79,8 @@ fn document() -> impl Strategy<Value = String> {
 
 /// Writes what is read, token by token.
 fn rewritten(text: &str, layout: TextLayout<'_>) -> Result<String, WriteLimit> {
-    let (mut reader, mut writer) = (Reader::new(text), Writer::new(layout, usize::MAX));
+    let (mut reader, mut writer) =
+        (Reader::new(text, Policy::Unchanged), Writer::new(layout, usize::MAX));
     while let Ok(token) = reader.next_token() {
         match token {
             Token::Null => writer.null()?,
@@ -95,7 +98,34 @@ fn rewritten(text: &str, layout: TextLayout<'_>) -> Result<String, WriteLimit> {
     writer.into_text()
 }
 
+fn tokens(text: &str, policy: Policy) -> Result<Vec<Token<'_>>, InvalidJson> {
+    let (mut reader, mut found) = (Reader::new(text, policy), Vec::new());
+    loop {
+        match reader.next_token()? {
+            Token::End => return Ok(found),
+            token => found.push(token),
+        }
+    }
+}
+
+/// What a script parses is a superset of documents: the same grammar, and the same tokens.
+fn check_policies(text: &str) {
+    let (document, parsed) = (tokens(text, Policy::Unchanged), tokens(text, Policy::EcmaScript));
+    match (&document, &parsed) {
+        (Ok(document), parsed) => assert_eq!(parsed.as_ref(), Ok(document), "{text}"),
+        (Err(error), Err(other)) if error.kind() == InvalidKind::NotJson => {
+            assert_eq!(error, other, "{text}");
+        }
+        (Err(error), Ok(_)) => assert_eq!(error.kind(), InvalidKind::Unsupported, "{text}"),
+        (Err(_), Err(_)) => {}
+    }
+    // It takes keys that stand twice and all numbers too, and refuses halves of surrogate pairs.
+    let elsewhere = serde_json::from_str::<serde_json::Value>(text);
+    assert_eq!(parsed.is_ok(), elsewhere.is_ok(), "{text}: {parsed:?}");
+}
+
 fn check(text: &str) {
+    check_policies(text);
     let elsewhere = serde_json::from_str::<serde_json::Value>(text);
     let json = match Json::parse(text) {
         Ok(json) => json,

@@ -376,6 +376,7 @@ mod tests {
 
     use serde::Deserialize;
 
+    use super::super::Policy;
     use super::*;
 
     #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -442,7 +443,8 @@ mod tests {
     #[test]
     fn typed_values_are_read_as_elsewhere() {
         for text in TEXTS {
-            let (here, there) = (read::<Order>(Reader::new(text)), serde_json::from_str(text));
+            let (here, there) =
+                (read::<Order>(Reader::new(text, Policy::Unchanged)), serde_json::from_str(text));
             match (here, there) {
                 (Ok(here), Ok::<Order, _>(there)) => assert_eq!(here, there, "{text}"),
                 (Err(_), Err(_)) => {}
@@ -454,14 +456,14 @@ mod tests {
     #[test]
     fn documents_inside_typed_values_are_cut_out_as_they_are() {
         let text = r#"{"data": { "a" : [ 1.10 , -0 ] } ,"name":""}"#;
-        let order: Order = read(Reader::new(text)).unwrap();
+        let order: Order = read(Reader::new(text, Policy::Unchanged)).unwrap();
         assert_eq!(order.data.as_str(), r#"{ "a" : [ 1.10 , -0 ] }"#);
         assert_eq!(serde_json::to_string(&order.data).unwrap(), order.data.as_str());
     }
 
     #[test]
     fn errors_say_what_is_wrong_and_where() {
-        let error = |text| read::<Order>(Reader::new(text)).unwrap_err();
+        let error = |text| read::<Order>(Reader::new(text, Policy::Unchanged)).unwrap_err();
         let shape = error("{\"amount\":\n \"x\"}");
         assert_eq!(
             shape.to_string(),

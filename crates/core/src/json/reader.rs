@@ -5,7 +5,8 @@
 //!
 //! JSON allows documents that two programs read differently: keys that stand twice, halves of
 //! surrogate pairs, numbers beyond every type, any depth. Reading one of those and writing it
-//! again changes it, so they are refused here, by name.
+//! again changes it, so they are refused here, by name. Only `JSON.parse` of scripts takes the
+//! first and the third, because JavaScript says what they mean ([`Policy`]).
 
 use std::borrow::Cow;
 
@@ -41,6 +42,16 @@ pub enum Token<'t> {
     End,
 }
 
+/// What becomes of JSON that cannot be kept unchanged, but that a language gives a meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// A key that stands twice and a number with too many digits are refused: for documents.
+    Unchanged,
+    /// Both are passed on, and the caller does as ECMAScript says: the last of equal keys wins, a
+    /// number is the nearest double. For texts that a script parses.
+    EcmaScript,
+}
+
 /// A list or an object whose end has not come.
 #[derive(Debug, Clone, Copy)]
 enum Open {
@@ -72,6 +83,7 @@ pub struct Reader<'t> {
     /// Keys of all open objects, the innermost last.
     keys: Vec<Cow<'t, str>>,
     compares_keys: bool,
+    counts_digits: bool,
     max_depth: usize,
 }
 
@@ -79,7 +91,8 @@ type Result<T = (), E = InvalidJson> = std::result::Result<T, E>;
 
 impl<'t> Reader<'t> {
     /// Reads a text that may be anything.
-    pub const fn new(text: &'t str) -> Self {
+    pub const fn new(text: &'t str, policy: Policy) -> Self {
+        let is_kept = matches!(policy, Policy::Unchanged);
         Self {
             text,
             at: 0,
@@ -87,7 +100,8 @@ impl<'t> Reader<'t> {
             expected: Expected::Value,
             open: Vec::new(),
             keys: Vec::new(),
-            compares_keys: true,
+            compares_keys: is_kept,
+            counts_digits: is_kept,
             max_depth: Json::MAX_DEPTH,
         }
     }
@@ -95,7 +109,7 @@ impl<'t> Reader<'t> {
     /// Reads a document. Its keys were compared when it entered; how deep it is can have changed
     /// since, because documents are put into others.
     pub fn of_document(json: &'t Json) -> Self {
-        Self { compares_keys: false, ..Self::new(json.as_str()) }
+        Self { compares_keys: false, ..Self::new(json.as_str(), Policy::Unchanged) }
     }
 
     /// With fewer levels than every document may have.
@@ -299,8 +313,12 @@ impl<'t> Reader<'t> {
         let (length, found) = scan_number(rest);
         self.at += length;
         match found {
-            Digits::Fit => Ok(Token::Number(self.text.get(start..self.at).unwrap_or_default())),
-            Digits::TooMany => Err(self.refuse("a number with too many digits")),
+            Digits::TooMany if self.counts_digits => {
+                Err(self.refuse("a number with too many digits"))
+            }
+            Digits::Fit | Digits::TooMany => {
+                Ok(Token::Number(self.text.get(start..self.at).unwrap_or_default()))
+            }
             Digits::NoNumber => Err(self.broken("a number is expected")),
             Digits::Missing => Err(self.broken("a digit is expected")),
         }
@@ -348,7 +366,7 @@ impl<'t> Reader<'t> {
 
 /// The document in a text, without the blanks around it.
 pub(super) fn check(text: &str, max_depth: usize) -> Result<&str> {
-    let mut reader = Reader::new(text).with_max_depth(max_depth);
+    let mut reader = Reader::new(text, Policy::Unchanged).with_max_depth(max_depth);
     let first = reader.next_token()?;
     let document = reader.rest_of_value(first)?;
     reader.next_token()?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::arithmetic::{number, safe};
 use super::convert::is_blank;
 use super::text::Text;
 use super::value::Value;
@@ -19,6 +20,14 @@ pub(crate) fn document_number(text: &str) -> Value {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && is_same(value) => Value::Float(value),
         _ => Value::Verbatim(Text::new(text)),
+    }
+}
+
+/// Reads a number as `JSON.parse` does: the nearest double.
+pub(crate) fn nearest_number(text: &str) -> Value {
+    match text.parse::<i64>() {
+        Ok(value) if safe(value) && text != "-0" => Value::Int(value),
+        _ => number(text.parse::<f64>().unwrap_or(f64::NAN)),
     }
 }
 
@@ -380,6 +389,25 @@ mod tests {
         assert!(matches!(document_number(long), Value::Verbatim(text) if text.as_str() == long));
         assert!(matches!(document_number("1e400"), Value::Verbatim(_)));
         assert!(matches!(document_number("12345678901234567890"), Value::Verbatim(_)));
+    }
+
+    #[test]
+    fn numbers_that_a_script_parses_are_doubles() {
+        assert!(matches!(nearest_number("9007199254740991"), Value::Int(9_007_199_254_740_991)));
+        assert!(matches!(nearest_number("1e3"), Value::Int(1_000)));
+        let cases = [
+            ("-0", -0.0),
+            ("9007199254740993", 9_007_199_254_740_992.0),
+            ("12345678901234567890", 12_345_678_901_234_567_000.0),
+            ("1e400", f64::INFINITY),
+            ("-1e99999999999999999999", f64::NEG_INFINITY),
+            ("-1e-400", -0.0),
+        ];
+        for (text, number) in cases {
+            let found = nearest_number(text);
+            let is_same = |it: f64| it.to_bits() == f64::to_bits(number);
+            assert!(matches!(found, Value::Float(it) if is_same(it)), "{text}: {found:?}");
+        }
     }
 
     #[test]

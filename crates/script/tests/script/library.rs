@@ -116,6 +116,10 @@ fn objects_and_json() {
         Object.fromEntries([["a", 1], ["b", 2]]) => {"a":1,"b":2}
         Object.keys(null) => threw TypeError: `Object.keys` of null
         JSON.parse("{\"a\": [1, 2.5, \"x\", null, true]}") => {"a":[1,2.5,"x",null,true]}
+        JSON.parse("{\"b\": 1, \"a\": 2, \"b\": 3}") => {"b":3,"a":2}
+        JSON.parse("[12345678901234567890, 0.1000000000000000055]") => [12345678901234567000,0.1]
+        JSON.parse("1e400") === Infinity => true
+        JSON.parse("7".repeat(20000)) === Infinity => true
         JSON.parse("{a}") => threw SyntaxError: not valid JSON: the name of a member is a text in double quotes at line 1 column 2
         JSON.stringify({a: [1, undefined], b: undefined, c: () => 1}) => "{\"a\":[1,null]}"
         JSON.stringify({a: [1]}, null, 2) => "{\n  \"a\": [\n    1\n  ]\n}"

@@ -2,7 +2,7 @@
 //! repeated keys.
 
 use meantime_core::Json;
-use meantime_core::json::{InvalidJson, RawText, Reader, Token};
+use meantime_core::json::{InvalidJson, Policy, RawText, Reader, Token};
 
 use crate::text::Text;
 use crate::{Key, Number, Object, Value};
@@ -11,7 +11,7 @@ type Result<T = Value, E = InvalidJson> = std::result::Result<T, E>;
 
 /// Reads a text that may be anything.
 pub fn read(text: &str) -> Result {
-    read_all(Reader::new(text))
+    read_all(Reader::new(text, Policy::Unchanged))
 }
 
 /// Reads a document.
