@@ -300,7 +300,7 @@ impl Run {
 
     /// Starts retention as soon as this node may act and is responsible for it.
     fn run_maintenance(&mut self) {
-        // Every node of a restored store hears of the resume, not only the one that owns maintenance.
+        // Every node of a restored store is resumed, not only the one that owns maintenance.
         if self.machine.is_active() {
             self.paused.store(false, Ordering::SeqCst);
         }
