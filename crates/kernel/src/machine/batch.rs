@@ -732,7 +732,7 @@ impl Machine {
         joined: &[(usize, Result<Turn, Fault>)],
     ) {
         let all: usize = fresh.iter().chain(joined).map(|(_, turn)| effects(turn)).sum();
-        let limit = effects_per_batch(batch.mix);
+        let limit = effects_per_batch(batch.mix, batch.entries.len());
         if all <= limit {
             return;
         }

@@ -51,7 +51,7 @@ const CLASSES: [Class; 7] = [
 
 /// Beside starts, turns of a class that no caller waits for bring so many effects into a batch, or
 /// one turn: a commit takes about ten microseconds for each.
-const BACKGROUND_EFFECTS: usize = 24;
+const BACKGROUND_EFFECTS: usize = 12;
 
 impl Class {
     /// Whether no caller waits for its turns.
@@ -169,8 +169,9 @@ impl ReadySet {
         let mut instances = Vec::new();
         let starts = self.len(Class::Starts);
         let has_starts = starts > 0;
-        let mut room =
-            Room { batch: EFFECTS_PER_BATCH, classes: [BACKGROUND_EFFECTS; CLASSES.len()] };
+        // Many starts begin much that goes on, and that must keep up with them.
+        let classes = [BACKGROUND_EFFECTS.max(starts.min(rules.limit)); CLASSES.len()];
+        let mut room = Room { batch: EFFECTS_PER_BATCH, classes };
         let share = (rules.limit / CLASSES.len()).max(1);
         let (mut urgent, mut background) = (false, false);
         for round in [share, rules.limit] {
@@ -328,15 +329,19 @@ mod tests {
     #[test]
     fn beside_starts_timers_with_many_effects_are_few() {
         let mut ready = ReadySet::default();
-        for number in 0..1_000 {
-            ready.insert(id(number), DefinitionId(1), Class::Timers);
+        (0..1_000).for_each(|number| ready.insert(id(number), DefinitionId(1), Class::Timers));
+        let start = |ready: &mut ReadySet, number: u64| {
             ready.insert(id(2_000 + number), DefinitionId(2), Class::Starts);
-        }
-        let heavy = PickRules { weight: &|_, _| 10, ..rules(60) };
+        };
+        let heavy = PickRules { weight: &|_, _| 5, ..rules(60) };
         let timers = |picked: &Picked| ids(picked).iter().filter(|it| it.order() < 2_000).count();
-        assert_eq!(timers(&ready.pick(&heavy)), 3, "24 effects and a bit");
+        start(&mut ready, 0);
+        assert_eq!(timers(&ready.pick(&heavy)), 3, "12 effects and a bit");
         let huge = PickRules { weight: &|_, _| 10_000, ..rules(60) };
+        start(&mut ready, 1);
         assert_eq!(timers(&ready.pick(&huge)), 1, "one is always taken");
+        (0..30).for_each(|number| start(&mut ready, number));
+        assert_eq!(timers(&ready.pick(&heavy)), 6, "as many effects as there are starts");
     }
 
     #[test]

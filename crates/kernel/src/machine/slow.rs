@@ -31,14 +31,17 @@ use super::ready::Mix;
 /// How many effects one batch commits, unless a single turn has more.
 pub(super) const EFFECTS_PER_BATCH: usize = 512;
 
-/// The same when callers wait for some of its turns and nobody for others.
-const EFFECTS_PER_MIXED_BATCH: usize = 64;
+/// The same when callers wait for some of its turns and nobody for others: so many, and two for
+/// each turn, so that a batch of many light turns is not cut.
+const EFFECTS_PER_MIXED_BATCH: usize = 32;
 
-/// How many effects a batch commits, by whom its turns are for.
-pub(super) const fn effects_per_batch(mix: Mix) -> usize {
+/// How many effects a batch of so many turns commits, by whom they are for.
+pub(super) fn effects_per_batch(mix: Mix, turns: usize) -> usize {
     match mix {
         Mix::Plain => EFFECTS_PER_BATCH,
-        Mix::Mixed | Mix::MixedAndCut => EFFECTS_PER_MIXED_BATCH,
+        Mix::Mixed | Mix::MixedAndCut => {
+            (EFFECTS_PER_MIXED_BATCH + 2 * turns).min(EFFECTS_PER_BATCH)
+        }
     }
 }
 
@@ -116,7 +119,7 @@ impl SlowTurns {
     /// Adds computed turns to a batch, up to half of its effects or one turn, so that fresh turns
     /// have room too.
     pub(super) fn join(&mut self, batch: &mut Batch) {
-        let limit = effects_per_batch(batch.mix) / 2;
+        let limit = effects_per_batch(batch.mix, batch.entries.len()) / 2;
         let mut left = limit;
         while let Some((_, turn)) = self.computed.front() {
             let weight = effects(turn);
