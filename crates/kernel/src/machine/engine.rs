@@ -191,7 +191,7 @@ impl Machine {
         };
         let (engine, real) = self.claims.next_wakeup();
         let real = earlier(real, self.next_unlocked());
-        let due = self.timers.next_due().filter(|at| *at > self.now.engine);
+        let due = self.timers.next_to_come().filter(|at| *at > self.now.engine);
         (earlier(due, engine), real)
     }
 

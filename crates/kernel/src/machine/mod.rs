@@ -33,6 +33,7 @@
 //! | `outcome` | from the result of a notation to the unit to commit |
 //! | `effect` | performs one effect: rows, conditional writes, records |
 //! | `end` | closing and ending an instance, and cancelling what is open |
+//! | `ended` | items and events for an instance that has ended |
 //! | `commit` | after the commit: answers, wake-ups, cache updates |
 //! | `outage` | an unreachable store: every waiting caller gets an answer |
 //! | `membership` | several machines on one store: partitions, notices, locks |
@@ -54,6 +55,7 @@ mod definitions;
 mod edit;
 mod effect;
 mod end;
+mod ended;
 mod engine;
 mod global;
 mod injected_bugs;

@@ -191,6 +191,12 @@ impl TimerQueue {
         }
     }
 
+    /// When the next timer becomes due. Those that are due already wait for room, which time does
+    /// not give them, and must not hide the ones to come.
+    pub(super) fn next_to_come(&self) -> Option<Timestamp> {
+        self.known.first_key_value().map(|(key, _)| key.due_at)
+    }
+
     /// When the next known timer is due.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let waiting = self.due.values().filter_map(BTreeSet::first);
@@ -309,7 +315,9 @@ mod tests {
         let popped: Vec<_> = (0..5).filter_map(|_| queue.pop_due(now, |_| true)).collect();
         let wanted = [key(0, 0), key(200, 1), key(1, 0), key(201, 2), key(2, 0)];
         assert_eq!(popped.iter().map(|(key, _)| *key).collect::<Vec<_>>(), wanted);
+        queue.arm(key(400, 3), other);
         assert_eq!(queue.pop_due(now, |it| it != storm), None, "it has no room for more");
+        assert_eq!(queue.next_to_come(), Some(Timestamp::from_millis(400)), "others go on");
         assert_eq!(queue.next_due(), Some(Timestamp::from_millis(3)));
         queue.remove(key(3, 0));
         assert_eq!(queue.next_due(), Some(Timestamp::from_millis(4)));
