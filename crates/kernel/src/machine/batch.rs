@@ -15,8 +15,9 @@ use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
 use super::outcome::TurnResult;
+use super::pace;
 use super::ready::{Class, Mix, PickRules};
-use super::slow::{effects, effects_per_batch};
+use super::slow::{EFFECTS_PER_MIXED_BATCH, effects};
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
 use crate::fault_injection::{InjectedBug, is_injected};
@@ -36,6 +37,11 @@ const OVERDUE_MS: i64 = 1_000;
 pub(super) struct Batch {
     /// Which kinds of turns it contains; decides how long the batch may take.
     pub(super) mix: Mix,
+    /// The room that background turns had beside starts, and the room for all turns, in effects.
+    background: usize,
+    room: usize,
+    /// How many effects its turns have.
+    pub(super) effects: usize,
     /// The lease term in which it began; its sequence numbers are valid only in this term.
     lease_term: Option<u64>,
     /// The real time at which it began.
@@ -126,6 +132,17 @@ pub(super) enum CacheUpdate {
 }
 
 impl Batch {
+    /// How many effects it commits, unless a single turn has more.
+    pub(super) fn effects_limit(&self) -> usize {
+        match self.mix {
+            Mix::Plain => self.room,
+            Mix::Mixed | Mix::MixedAndCut => {
+                let background = self.background.max(EFFECTS_PER_MIXED_BATCH);
+                (background + 2 * self.entries.len()).min(self.room)
+            }
+        }
+    }
+
     /// Adds an entry with the turn that was computed for it.
     pub(super) fn add_computed(&mut self, entry: BatchEntry, turn: Result<Turn, Fault>) {
         self.computed.push((self.entries.len(), turn));
@@ -200,14 +217,18 @@ impl Machine {
         }
         self.drop_stale_turns();
         let (lease_term, begun) = (self.cluster.lease_term(), self.clock);
-        let mut batch = Batch { lease_term, begun, ..Batch::default() };
+        let (background, room) = (self.pace.background(), self.pace.effects());
+        let mut batch = Batch { background, room, lease_term, begun, ..Batch::default() };
         // On a shared store the commits of two batches run in parallel and may finish in any order.
         // While a batch with overdue timers is in flight, no second one with timers is started, so
         // that they fire in due order (T8).
         let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
         let picked = self.mailboxes.pick(&PickRules {
+            now: self.clock,
+            background: (!self.background_rests()).then_some(background),
             limit: self.pace.turns(),
+            effects: room - self.slow.effects_to_join(room),
             late,
             waits: &|it| self.slow.has_many(it),
             weight: &|it, class| self.weights.effects(it, class),
@@ -240,6 +261,19 @@ impl Machine {
             self.output(Output::Fetch(number, request));
         }
         true
+    }
+
+    /// Whether background turns have to wait while starts come in: a batch that could not take all
+    /// of them is in flight, or has been a moment ago.
+    fn background_rests(&self) -> bool {
+        self.batches.values().any(|batch| batch.mix == Mix::MixedAndCut)
+            || self.pace.rests_until().is_some_and(|at| !self.has_passed(at, pace::REST_MS))
+    }
+
+    /// When background turns that rest go on, in real time.
+    pub(super) fn end_of_rest(&self) -> Option<Timestamp> {
+        let at = self.pace.rests_until().filter(|at| !self.has_passed(*at, pace::REST_MS));
+        at.filter(|_| !self.mailboxes.none_ready())
     }
 
     fn note_timers(&self, batch: &mut Batch) {
@@ -632,6 +666,7 @@ impl Machine {
             self.weights.saw(entry.definition_id(), entry.class, effects(turn));
         }
         self.defer_heavy_turns(&mut batch, &mut fresh, &computed);
+        batch.effects = fresh.iter().chain(&computed).map(|(_, turn)| effects(turn)).sum();
         for (index, turn) in computed.into_iter().chain(fresh) {
             let Some(entry) = batch.entries.get_mut(index) else { continue };
             let Some(builder) = entry.builder.take() else { continue };
@@ -672,7 +707,7 @@ impl Machine {
         joined: &[(usize, Result<Turn, Fault>)],
     ) {
         let all: usize = fresh.iter().chain(joined).map(|(_, turn)| effects(turn)).sum();
-        let limit = effects_per_batch(batch.mix, batch.entries.len());
+        let limit = batch.effects_limit();
         if all <= limit {
             return;
         }

@@ -10,6 +10,7 @@ use super::engine::Machine;
 use super::global::handed_out;
 use super::io::{Output, Ticket, TimedOut};
 use super::mailbox::{GlobalAction, MailboxItem, PendingItem, WaitState, Waiter};
+use super::pace::BatchSize;
 use super::ready::Class;
 use crate::command::{ClaimedTask, Error, Reply, Wait};
 use crate::fault_injection::{InjectedBug, is_injected};
@@ -162,7 +163,8 @@ impl Machine {
             self.counters.commit_units.observe(results.len() as u64);
         }
         let took = self.clock.saturating_since(batch.begun);
-        self.pace.saw(batch.entries.len(), took, batch.mix);
+        let size = BatchSize { turns: batch.entries.len(), effects: batch.effects };
+        self.pace.saw(size, took, batch.mix, self.clock);
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let origins = std::mem::take(&mut batch.origins);

@@ -190,7 +190,7 @@ impl Machine {
             (one, other) => one.or(other),
         };
         let (engine, real) = self.claims.next_wakeup();
-        let real = earlier(real, self.next_unlocked());
+        let real = earlier(earlier(real, self.next_unlocked()), self.end_of_rest());
         let due = self.timers.next_to_come().filter(|at| *at > self.now.engine);
         (earlier(due, engine), real)
     }

@@ -1,10 +1,15 @@
-//! How many turns a batch takes.
+//! How many turns a batch takes, and how much of it is background work.
 //!
 //! A batch that begins while another is in flight waits for it, and every turn of a batch waits for
 //! the slowest one. So batches are kept short: about five milliseconds, or three times the shortest
-//! recent batch if that is more. Batches with background turns beside others are kept to two
-//! milliseconds, because a storm of children fills every batch. On a slow disk a commit is
-//! expensive however small it is, and small batches would only make more commits.
+//! of the recent small batches if that is more. On a slow disk a commit is expensive however small
+//! it is, and small batches would only make more commits.
+//!
+//! While starts come in, batches with background turns are kept to a millisecond, because a storm
+//! of children fills every batch: first the room for background turns shrinks, then the batch.
+//! After a batch that left background turns waiting, the others of them rest for as long as it
+//! took. Without that a storm would use all processors, and a start would wait for them before the
+//! engine even knows of it.
 //!
 //! Only nearly full batches are measured: a small batch that took long had another reason.
 //!
@@ -13,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::DefinitionId;
+use meantime_core::{DefinitionId, Timestamp};
 
 use super::ready::{Class, Mix};
 
@@ -21,20 +26,43 @@ use super::ready::{Class, Mix};
 const TARGET_MS: i64 = 5;
 
 /// The same for a batch with background turns beside others.
-const MIXED_TARGET_MS: i64 = 2;
+const MIXED_TARGET_MS: i64 = 1;
+
+/// The least room for background turns beside starts, in effects of each class: a commit takes
+/// about ten microseconds for an effect.
+const BACKGROUND_FLOOR: usize = 12;
+
+/// Background turns rest for so long at most, in milliseconds.
+pub(super) const REST_MS: i64 = 20;
 
 /// The minimum size of a batch, in turns.
 const FLOOR: usize = 32;
 
-/// The number of batches for which the shortest one is remembered, at least.
+/// The least and the most effects that a batch commits, unless a single turn has more.
+const EFFECTS_FLOOR: usize = 64;
+const EFFECTS_PER_BATCH: usize = 512;
+
+/// The number of small batches for which the shortest one is remembered, at least.
 const MEMORY: u32 = 256;
+
+/// How many turns a batch had, and how many effects.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BatchSize {
+    pub(super) turns: usize,
+    pub(super) effects: usize,
+}
 
 /// The size of batches, adapted to how long they take.
 #[derive(Debug)]
 pub(super) struct Pace {
     turns: usize,
     most: usize,
-    /// The shortest batch of the current period and of the one before.
+    effects: usize,
+    /// The room for background turns beside starts, in effects of each class.
+    background: usize,
+    /// In real time: until then background turns rest, while starts come in.
+    rests_until: Option<Timestamp>,
+    /// The shortest small batch of the current period and of the one before.
     least_ms: [Option<i64>; 2],
     seen: u32,
 }
@@ -42,7 +70,10 @@ pub(super) struct Pace {
 impl Pace {
     /// Starts with the maximum.
     pub(super) fn new(most: usize) -> Self {
-        Self { turns: most.max(1), most: most.max(1), least_ms: [None; 2], seen: 0 }
+        let (turns, background) = (most.max(1), BACKGROUND_FLOOR);
+        let (rests_until, least_ms) = (None, [None; 2]);
+        let effects = EFFECTS_PER_BATCH;
+        Self { turns, most: turns, effects, background, rests_until, least_ms, seen: 0 }
     }
 
     /// The size of the next batch.
@@ -50,18 +81,60 @@ impl Pace {
         self.turns
     }
 
-    /// Records the size and duration of a batch.
-    pub(super) fn saw(&mut self, turns: usize, took_ms: i64, mix: Mix) {
-        self.remember(took_ms);
+    /// How many effects the next batch commits, unless a single turn has more.
+    pub(super) const fn effects(&self) -> usize {
+        self.effects
+    }
+
+    /// The room that the next batch has for background turns beside starts: so many effects of each
+    /// class.
+    pub(super) const fn background(&self) -> usize {
+        self.background
+    }
+
+    /// Until when background turns rest beside starts, in real time.
+    pub(super) const fn rests_until(&self) -> Option<Timestamp> {
+        self.rests_until
+    }
+
+    /// Records the size and duration of a batch that ends now.
+    pub(super) fn saw(&mut self, size: BatchSize, took_ms: i64, mix: Mix, now: Timestamp) {
+        if mix == Mix::MixedAndCut {
+            let rest = took_ms.clamp(0, REST_MS);
+            self.rests_until = (rest > 0).then(|| now.saturating_add_millis(rest));
+        }
+        // Larger ones would make every delay look normal in a storm that lasts.
+        if size.turns <= FLOOR && size.effects <= EFFECTS_FLOOR {
+            self.remember(took_ms);
+        }
         let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
-        let target = if mix == Mix::Plain { TARGET_MS } else { MIXED_TARGET_MS };
-        let target = target.max(least.saturating_mul(3));
-        // A batch that was cut is as full as it may be: it took long because of its turns.
-        let is_full = turns * 2 > self.turns || mix == Mix::MixedAndCut;
-        if took_ms > target && is_full {
+        let target = match mix {
+            Mix::Plain => TARGET_MS.max(least.saturating_mul(3)),
+            Mix::Mixed | Mix::MixedAndCut => MIXED_TARGET_MS.max(least.saturating_mul(2)),
+        };
+        let took_long = took_ms > target;
+        if mix == Mix::MixedAndCut {
+            // It had as many background turns as there was room for.
+            let before = self.background;
+            self.background = if took_long {
+                (before / 4 * 3).max(BACKGROUND_FLOOR)
+            } else {
+                (before + before / 8).min(EFFECTS_PER_BATCH)
+            };
+            if took_long && before > BACKGROUND_FLOOR {
+                return;
+            }
+        }
+        if took_long && size.turns * 2 > self.turns {
             self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
-        } else if took_ms <= target && turns >= self.turns {
+        } else if !took_long && size.turns >= self.turns {
             self.turns = (self.turns + self.turns / 8 + 1).min(self.most);
+        }
+        // The last turn that fits may leave much of the room.
+        if took_long && size.effects * 2 > self.effects {
+            self.effects = (self.effects / 4 * 3).max(EFFECTS_FLOOR);
+        } else if !took_long && size.effects * 2 > self.effects {
+            self.effects = (self.effects + self.effects / 8).min(EFFECTS_PER_BATCH);
         }
     }
 
@@ -106,6 +179,10 @@ impl TurnWeights {
 mod tests {
     use super::*;
 
+    fn light(turns: usize) -> BatchSize {
+        BatchSize { turns, effects: 0 }
+    }
+
     #[test]
     fn weights_are_averages_by_definition_and_class_and_light_ones_are_forgotten() {
         let one = DefinitionId(1);
@@ -130,7 +207,7 @@ mod tests {
         for batch in 0..2_000 {
             let turns = if batch % 100 == 0 { 1 } else { pace.turns() };
             let took = commit + turn * i64::try_from(turns).unwrap_or_default();
-            pace.saw(turns, took / 1_000, mix);
+            pace.saw(light(turns), took / 1_000, mix, Timestamp::default());
         }
         pace.turns()
     }
@@ -150,33 +227,80 @@ mod tests {
 
     #[test]
     fn on_a_slow_disk_batches_stay_large() {
-        assert_eq!(settles(20_000, 50, Mix::Mixed), 512);
+        assert_eq!(settles(40_000, 50, Mix::Mixed), 512);
+    }
+
+    #[test]
+    fn heavy_turns_are_committed_in_small_batches() {
+        let mut pace = Pace::new(512);
+        let now = Timestamp::default();
+        for _ in 0..200 {
+            let size = BatchSize { turns: 8, effects: pace.effects() };
+            let took = 1 + i64::try_from(pace.effects()).unwrap_or_default() / 40;
+            pace.saw(size, took, Mix::Plain, now);
+        }
+        assert!((120..=240).contains(&pace.effects()), "5 ms of them: {}", pace.effects());
+        assert_eq!(pace.turns(), 512);
+        (0..20).for_each(|_| pace.saw(light(8), 40, Mix::Plain, now));
+        assert!(pace.effects() >= 120, "light batches say nothing");
+        for _ in 0..200 {
+            pace.saw(BatchSize { turns: 8, effects: pace.effects() }, 1, Mix::Plain, now);
+        }
+        assert_eq!(pace.effects(), EFFECTS_PER_BATCH);
     }
 
     #[test]
     fn a_small_batch_that_took_long_says_nothing() {
         let mut pace = Pace::new(512);
         for _ in 0..100 {
-            pace.saw(3, 400, Mix::Plain);
-            pace.saw(1, 1, Mix::Plain);
+            pace.saw(light(3), 400, Mix::Plain, Timestamp::default());
+            pace.saw(light(1), 1, Mix::Plain, Timestamp::default());
         }
         assert_eq!(pace.turns(), 512);
     }
 
     #[test]
-    fn a_batch_that_was_cut_and_took_long_makes_the_next_ones_shorter() {
+    fn beside_starts_background_turns_get_what_fits_into_the_time() {
         let mut pace = Pace::new(512);
-        (0..100).for_each(|_| pace.saw(20, 1, Mix::MixedAndCut));
-        assert_eq!(pace.turns(), 512);
-        (0..100).for_each(|_| pace.saw(20, 4, Mix::MixedAndCut));
-        assert_eq!(pace.turns(), FLOOR);
+        assert_eq!(pace.background(), BACKGROUND_FLOOR);
+        (0..100).for_each(|_| pace.saw(light(20), 1, Mix::MixedAndCut, Timestamp::default()));
+        assert_eq!(pace.background(), EFFECTS_PER_BATCH, "there is time");
+        (0..100).for_each(|_| pace.saw(light(20), 1, Mix::Mixed, Timestamp::default()));
+        assert_eq!(pace.background(), EFFECTS_PER_BATCH, "it was not used up");
+        pace.saw(light(20), 0, Mix::Plain, Timestamp::default());
+        (0..100).for_each(|_| pace.saw(light(20), 4, Mix::MixedAndCut, Timestamp::default()));
+        assert_eq!((pace.background(), pace.turns()), (BACKGROUND_FLOOR, 512));
+        (0..100)
+            .for_each(|_| pace.saw(light(pace.turns()), 4, Mix::MixedAndCut, Timestamp::default()));
+        assert_eq!(pace.turns(), FLOOR, "the starts themselves take long");
+    }
+
+    #[test]
+    fn after_a_batch_that_left_background_turns_the_others_rest_for_as_long_as_it_took() {
+        let mut pace = Pace::new(512);
+        let now = Timestamp::default();
+        pace.saw(light(20), 3, Mix::Mixed, now);
+        assert_eq!(pace.rests_until(), None);
+        pace.saw(light(20), 3, Mix::MixedAndCut, now);
+        assert_eq!(pace.rests_until(), Some(now.saturating_add_millis(3)));
+        pace.saw(light(20), 900, Mix::MixedAndCut, now);
+        assert_eq!(pace.rests_until(), Some(now.saturating_add_millis(REST_MS)));
+        pace.saw(light(20), 0, Mix::MixedAndCut, now);
+        assert_eq!(pace.rests_until(), None);
+    }
+
+    #[test]
+    fn on_a_slow_disk_background_turns_beside_starts_get_all_the_room() {
+        let mut pace = Pace::new(512);
+        (0..100).for_each(|_| pace.saw(light(20), 25, Mix::MixedAndCut, Timestamp::default()));
+        assert_eq!(pace.background(), EFFECTS_PER_BATCH);
     }
 
     #[test]
     fn a_limit_below_the_floor_holds() {
         let mut pace = Pace::new(3);
-        (0..100).for_each(|_| pace.saw(3, 400, Mix::Plain));
-        (0..100).for_each(|_| pace.saw(3, 0, Mix::Plain));
+        (0..100).for_each(|_| pace.saw(light(3), 400, Mix::Plain, Timestamp::default()));
+        (0..100).for_each(|_| pace.saw(light(3), 0, Mix::Plain, Timestamp::default()));
         assert_eq!(pace.turns(), 3);
     }
 }

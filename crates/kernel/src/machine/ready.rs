@@ -7,16 +7,16 @@
 //! first in, first out, round robin over definitions. A definition with many slow turns can be
 //! skipped until some have finished.
 //!
-//! A caller who starts an instance waits for the whole batch. So beside starts, the classes that no
-//! caller waits for (deliveries, timers, children, yields) get at most their share of turns, half
-//! of it beside few starts, and [`BACKGROUND_EFFECTS`] each. How many effects a turn will have is
-//! guessed from the last turns of its definition and class.
+//! A caller who starts an instance waits for the whole batch, and for the ones before it. So while
+//! starts come in, the classes that no caller waits for (deliveries, timers, children, yields) have
+//! room for a limited number of effects in each batch, also in a batch that happens to have no
+//! start. How many effects a turn will have is guessed from the last turns of its definition and
+//! class. A turn that has more than the room that is left is a debt of its definition: others go
+//! first until it is paid.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use meantime_core::{DefinitionId, InstanceId};
-
-use super::slow::EFFECTS_PER_BATCH;
+use meantime_core::{DefinitionId, InstanceId, Timestamp};
 
 /// Why an instance is ready; earlier is more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,9 +49,8 @@ const CLASSES: [Class; 7] = [
     Class::Yields,
 ];
 
-/// Beside starts, turns of a class that no caller waits for bring so many effects into a batch, or
-/// one turn: a commit takes about ten microseconds for each.
-const BACKGROUND_EFFECTS: usize = 12;
+/// So long after a start, in milliseconds, more of them are expected.
+const STARTS_EXPECTED_MS: i64 = 20;
 
 impl Class {
     /// Whether no caller waits for its turns.
@@ -59,7 +58,8 @@ impl Class {
         matches!(self, Self::Deliveries | Self::Timers | Self::Spawned | Self::Yields)
     }
 
-    /// Whether they are something new, that nobody has waited for yet.
+    /// Whether its turns are kept few beside starts only because they are something new, that
+    /// nobody has waited for yet.
     const fn is_new(self) -> bool {
         matches!(self, Self::Spawned | Self::Yields)
     }
@@ -67,12 +67,18 @@ impl Class {
 
 /// What a batch takes.
 pub(super) struct PickRules<'a> {
+    pub(super) now: Timestamp,
     /// So many instances at most.
     pub(super) limit: usize,
+    /// So many effects at most, or one turn.
+    pub(super) effects: usize,
     /// A class that has to wait.
     pub(super) late: Option<Class>,
     /// Definitions that have to wait, but for their cancels and events.
     pub(super) waits: &'a dyn Fn(DefinitionId) -> bool,
+    /// So many effects of each class that no caller waits for, while starts come in; none: such
+    /// classes have to wait then.
+    pub(super) background: Option<usize>,
     /// How many effects a turn of a definition and class is expected to have.
     pub(super) weight: &'a dyn Fn(DefinitionId, Class) -> usize,
 }
@@ -80,10 +86,10 @@ pub(super) struct PickRules<'a> {
 /// Which kinds of turns a batch contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Mix {
-    /// Only turns with waiting clients, or only background turns.
+    /// Only turns with waiting clients; or only background turns, and no starts are expected.
     #[default]
     Plain,
-    /// Turns with waiting clients and background turns.
+    /// Background turns, and turns with waiting clients or none while starts are expected.
     Mixed,
     /// The same, and more background turns were left for a later batch.
     MixedAndCut,
@@ -101,6 +107,29 @@ pub(super) struct Picked {
 pub(super) struct ReadySet {
     queues: [ClassQueue; CLASSES.len()],
     classes: BTreeMap<InstanceId, Class>,
+    recent: RecentStarts,
+}
+
+/// The starts of the last batches.
+#[derive(Debug, Default)]
+struct RecentStarts {
+    last: Option<Timestamp>,
+    /// How many a batch had on average, in sixteenths.
+    average: usize,
+}
+
+impl RecentStarts {
+    /// A batch begins, and so many starts wait. Returns whether more of them are expected.
+    fn saw(&mut self, starts: usize, now: Timestamp) -> bool {
+        if starts > 0 {
+            self.last = Some(now);
+        }
+        // A clock that went back says nothing.
+        let is_recent = |last| (0..=STARTS_EXPECTED_MS).contains(&now.saturating_since(last));
+        let expected = self.last.is_some_and(is_recent);
+        self.average = if expected { (self.average * 7 + starts * 16).div_ceil(8) } else { 0 };
+        expected
+    }
 }
 
 /// One class: a queue per definition, served round robin.
@@ -109,26 +138,33 @@ struct ClassQueue {
     queues: BTreeMap<DefinitionId, VecDeque<InstanceId>>,
     order: VecDeque<DefinitionId>,
     live: usize,
+    /// Effects of definitions beyond the room that there was for them.
+    debts: BTreeMap<DefinitionId, usize>,
 }
 
-/// How many effects a batch can still take: in all, and of each class beside starts.
+/// How many effects a batch can still take: in all, and of each class while starts come in.
 struct Room {
     batch: usize,
-    classes: [usize; CLASSES.len()],
+    classes: Option<[usize; CLASSES.len()]>,
 }
 
 impl Room {
     /// Whether a class may have another turn. Cancels and what callers wait for always may: if that
     /// is too much, the heaviest turns follow in the next batch.
-    fn has_some(&self, class: Class, is_limited: bool) -> bool {
+    fn has_some(&self, class: Class) -> bool {
         !class.is_background()
-            || self.batch > 0 && (!is_limited || self.classes[class as usize] > 0)
+            || self.batch > 0 && self.classes.is_none_or(|rooms| rooms[class as usize] > 0)
     }
 
-    fn take(&mut self, class: Class, effects: usize) {
-        for room in [&mut self.batch, &mut self.classes[class as usize]] {
-            *room = room.saturating_sub(effects.max(1));
-        }
+    /// Takes the room for a turn; returns by how much it was too small for its class.
+    fn take(&mut self, class: Class, effects: usize) -> usize {
+        let effects = effects.max(1);
+        self.batch = self.batch.saturating_sub(effects);
+        let Some(rooms) = self.classes.as_mut().filter(|_| class.is_background()) else { return 0 };
+        let room = &mut rooms[class as usize];
+        let missing = effects.saturating_sub(*room);
+        *room = room.saturating_sub(effects);
+        missing
     }
 }
 
@@ -162,39 +198,37 @@ impl ReadySet {
     }
 
     /// Takes out instances by fair shares: each class gets its share, the rest goes by their order.
-    /// Beside starts, a class that no caller waits for gets as many turns as there are starts, at
-    /// least half its share and at most all of it: a few starts do not wait for a storm, and many
-    /// do not hold up what they have begun.
+    /// While starts come in, a class that no caller waits for takes of its share and of the rest
+    /// only what its room allows, and of the rest after the others. Its room is at least as many
+    /// effects as batches have starts on average: many starts begin much that goes on, and that
+    /// must keep up with them. (Starts that wait do not count: what delays them would grow by it.)
     pub(super) fn pick(&mut self, rules: &PickRules<'_>) -> Picked {
-        let mut instances = Vec::new();
-        let starts = self.len(Class::Starts);
-        let has_starts = starts > 0;
-        // Many starts begin much that goes on, and that must keep up with them.
-        let classes = [BACKGROUND_EFFECTS.max(starts.min(rules.limit)); CLASSES.len()];
-        let mut room = Room { batch: EFFECTS_PER_BATCH, classes };
-        let share = (rules.limit / CLASSES.len()).max(1);
-        let (mut urgent, mut background) = (false, false);
-        for round in [share, rules.limit] {
-            for class in CLASSES.into_iter().filter(|class| Some(*class) != rules.late) {
-                let is_limited = has_starts && class.is_background();
-                let count = match (is_limited, round == share) {
-                    (false, _) => round,
-                    (true, true) => starts.clamp((share / 2).max(1), share),
-                    (true, false) => 0,
-                };
-                let count = count.min(rules.limit - instances.len());
-                let before = instances.len();
-                self.pick_from(class, count, rules, (&mut room, is_limited), &mut instances);
-                let found = instances.len() > before;
-                // Without starts, what goes on is as urgent as anything.
-                let is_background = class.is_background() && (has_starts || class.is_new());
-                background |= found && is_background;
-                urgent |= found && !is_background;
-            }
+        let beside_starts = self.recent.saw(self.len(Class::Starts), rules.now);
+        let starts = (self.recent.average / 16).min(rules.limit);
+        let background = rules.background.map_or(0, |room| room.max(starts));
+        if beside_starts {
+            self.queues.iter_mut().for_each(|queue| queue.pay(background));
+        } else {
+            self.queues.iter_mut().for_each(|queue| queue.debts.clear());
         }
+        let classes = beside_starts.then_some([background; CLASSES.len()]);
+        let mut room = Room { batch: rules.effects, classes };
+        let mut instances = Vec::new();
+        self.pick_rounds(rules, &mut room, &mut instances);
+        if instances.is_empty() && beside_starts && rules.background.is_some() {
+            // Only definitions with debts are ready. Waiting would pay nothing: time does not, and
+            // nothing else may come.
+            self.queues.iter_mut().for_each(|queue| queue.debts.clear());
+            self.pick_rounds(rules, &mut room, &mut instances);
+        }
+        // Without starts, what goes on is as urgent as anything.
+        let is_background =
+            |class: Class| class.is_background() && (beside_starts || class.is_new());
+        let has_background = instances.iter().any(|(_, class)| is_background(*class));
+        let has_urgent = instances.iter().any(|(_, class)| !is_background(*class));
         let left = |class: Class| class.is_background() && self.len(class) > 0;
-        let is_cut = has_starts && CLASSES.into_iter().any(left);
-        let mix = match (urgent && background, is_cut) {
+        let is_cut = beside_starts && CLASSES.into_iter().any(left);
+        let mix = match (has_background && (has_urgent || beside_starts), is_cut) {
             (false, _) => Mix::Plain,
             (true, false) => Mix::Mixed,
             (true, true) => Mix::MixedAndCut,
@@ -202,27 +236,56 @@ impl ReadySet {
         Picked { instances, mix }
     }
 
-    /// Takes up to `count` instances of a class, as long as there is room for their effects.
+    /// Everybody's share, then the rest by the order of classes, then what may only fill up.
+    fn pick_rounds(
+        &mut self,
+        rules: &PickRules<'_>,
+        room: &mut Room,
+        picked: &mut Vec<(InstanceId, Class)>,
+    ) {
+        let share = (rules.limit / CLASSES.len()).max(1);
+        // Also of the effects: a few heavy turns of one class must not take the room of the others.
+        let effects = (rules.effects / CLASSES.len()).max(1);
+        let beside_starts = room.classes.is_some();
+        let fills_up = |class: Class| beside_starts && class.is_background();
+        let classes = || CLASSES.into_iter().filter(|class| Some(*class) != rules.late);
+        let rounds = classes()
+            .map(|class| (class, share, effects))
+            .chain(classes().filter(|it| !fills_up(*it)).map(|it| (it, rules.limit, usize::MAX)))
+            .chain(classes().filter(|it| fills_up(*it)).map(|it| (it, rules.limit, usize::MAX)));
+        for (class, count, effects) in rounds {
+            let count = count.min(rules.limit - picked.len());
+            self.pick_from(class, (count, effects), rules, room, picked);
+        }
+    }
+
+    /// Takes up to `count` instances of a class, and up to so many effects or one turn, as long as
+    /// there is room for them.
     fn pick_from(
         &mut self,
         class: Class,
-        count: usize,
+        (count, effects): (usize, usize),
         rules: &PickRules<'_>,
-        (room, is_limited): (&mut Room, bool),
+        room: &mut Room,
         picked: &mut Vec<(InstanceId, Class)>,
     ) {
         let waits = |definition| class > Class::Events && (rules.waits)(definition);
-        let mut wanted = count;
+        let queue = &mut self.queues[class as usize];
+        let (mut wanted, mut left) = (count, effects);
         while wanted > 0
-            && room.has_some(class, is_limited)
-            && let Some((id, definition)) = self.queues[class as usize].pop(waits)
+            && left > 0
+            && room.has_some(class)
+            && let Some((id, definition)) = queue.pop(waits)
         {
             if self.classes.get(&id) == Some(&class) {
                 self.classes.remove(&id);
-                self.queues[class as usize].live -= 1;
+                queue.live -= 1;
                 picked.push((id, class));
                 wanted -= 1;
-                room.take(class, (rules.weight)(definition, class));
+                let effects = (rules.weight)(definition, class);
+                left = left.saturating_sub(effects);
+                let missing = room.take(class, effects);
+                queue.owes(definition, missing);
             }
         }
     }
@@ -238,8 +301,27 @@ impl ClassQueue {
         self.live += 1;
     }
 
+    /// A definition took more room than there was.
+    fn owes(&mut self, definition: DefinitionId, effects: usize) {
+        if effects > 0 {
+            *self.debts.entry(definition).or_default() += effects;
+        }
+    }
+
+    /// Pays so many effects of the debts, in equal parts. A debt that is paid holds up one more
+    /// batch, the one whose room has paid it.
+    fn pay(&mut self, effects: usize) {
+        let part = effects.checked_div(self.debts.len()).unwrap_or_default().max(1);
+        self.debts.retain(|_, debt| {
+            let is_owed = *debt > 0;
+            *debt = debt.saturating_sub(part);
+            is_owed
+        });
+    }
+
     fn pop(&mut self, waits: impl Fn(DefinitionId) -> bool) -> Option<(InstanceId, DefinitionId)> {
-        let next = self.order.iter().position(|definition| !waits(*definition))?;
+        let may = |it: &DefinitionId| !waits(*it) && !self.debts.contains_key(it);
+        let next = self.order.iter().position(may)?;
         let definition = self.order.remove(next)?;
         let queue = self.queues.get_mut(&definition)?;
         let id = queue.pop_front();
@@ -261,11 +343,25 @@ mod tests {
     }
 
     fn rules(limit: usize) -> PickRules<'static> {
-        PickRules { limit, late: None, waits: &|_| false, weight: &|_, _| 1 }
+        PickRules {
+            now: Timestamp::default(),
+            limit,
+            effects: 512,
+            late: None,
+            waits: &|_| false,
+            background: Some(12),
+            weight: &|_, _| 1,
+        }
     }
 
     fn pick(ready: &mut ReadySet, limit: usize) -> Picked {
         ready.pick(&rules(limit))
+    }
+
+    /// When no starts are expected any more.
+    fn pick_later(ready: &mut ReadySet, limit: usize) -> Picked {
+        let now = Timestamp::default().saturating_add_millis(STARTS_EXPECTED_MS + 1);
+        ready.pick(&PickRules { now, ..rules(limit) })
     }
 
     fn ids(picked: &Picked) -> Vec<InstanceId> {
@@ -294,8 +390,11 @@ mod tests {
         let picked = ids(&pick(&mut ready, 40));
         let timers = picked.iter().filter(|it| it.order() < 100).count();
         assert_eq!((picked.len(), timers), (40, 5));
-        assert_eq!(pick(&mut ready, 80).instances.len(), 76, "65 starts, and a share of timers");
-        assert_eq!(pick(&mut ready, 80).instances.len(), 80, "alone they fill the batch");
+        let picked = ids(&pick(&mut ready, 120));
+        let timers = picked.iter().filter(|it| it.order() < 100).count();
+        assert_eq!((picked.len(), timers), (84, 19), "as many as batches have starts");
+        assert_eq!(pick(&mut ready, 60).instances.len(), 16, "more starts are expected");
+        assert_eq!(pick_later(&mut ready, 60).instances.len(), 60, "alone they fill the batch");
     }
 
     #[test]
@@ -308,7 +407,11 @@ mod tests {
         ready.insert(id(1_000), DefinitionId(2), Class::Starts);
         let picked = pick(&mut ready, 60);
         assert_eq!(picked.mix, Mix::MixedAndCut, "there are more");
-        assert_eq!(picked.instances.len(), 5, "a start, and half a share");
+        assert_eq!(picked.instances.len(), 13, "a start, and what there is room for");
+        let picked = pick(&mut ready, 60);
+        assert_eq!((picked.instances.len(), picked.mix), (12, Mix::MixedAndCut), "one may come");
+        let picked = pick_later(&mut ready, 60);
+        assert_eq!((picked.instances.len(), picked.mix), (60, Mix::Plain));
     }
 
     #[test]
@@ -337,11 +440,36 @@ mod tests {
         let timers = |picked: &Picked| ids(picked).iter().filter(|it| it.order() < 2_000).count();
         start(&mut ready, 0);
         assert_eq!(timers(&ready.pick(&heavy)), 3, "12 effects and a bit");
-        let huge = PickRules { weight: &|_, _| 10_000, ..rules(60) };
+        let huge = PickRules { weight: &|_, _| 60, ..rules(60) };
         start(&mut ready, 1);
+        assert_eq!(timers(&ready.pick(&huge)), 0, "three were too many");
+        start(&mut ready, 2);
         assert_eq!(timers(&ready.pick(&huge)), 1, "one is always taken");
-        (0..30).for_each(|number| start(&mut ready, number));
-        assert_eq!(timers(&ready.pick(&heavy)), 6, "as many effects as there are starts");
+        for number in 3..7 {
+            start(&mut ready, number);
+            assert_eq!(timers(&ready.pick(&huge)), 0, "its debt is paid by 12 each time");
+        }
+        start(&mut ready, 7);
+        assert_eq!(timers(&ready.pick(&huge)), 1);
+        assert_eq!(timers(&ready.pick(&huge)), 1, "a debt alone holds up nothing");
+    }
+
+    #[test]
+    fn a_heavy_definition_does_not_delay_the_timers_of_a_light_one() {
+        let mut ready = ReadySet::default();
+        let (heavy, light) = (DefinitionId(1), DefinitionId(2));
+        (0..1_000).for_each(|number| ready.insert(id(number), heavy, Class::Timers));
+        let weight = |it: DefinitionId, _: Class| if it == heavy { 64 } else { 1 };
+        for number in 0..100 {
+            ready.insert(id(2_000 + number), light, Class::Timers);
+            ready.insert(id(3_000 + number), light, Class::Starts);
+            let picked = ids(&ready.pick(&PickRules { weight: &weight, ..rules(60) }));
+            // It waits for one heavy turn at most.
+            assert!(number == 0 || picked.contains(&id(2_000 + number - 1)) || picked.len() > 1);
+            assert!(ready.len_of(Class::Timers, light) <= 1);
+        }
+        let taken = 1_000 - ready.len_of(Class::Timers, heavy);
+        assert!((16..=20).contains(&taken), "12 effects of each batch on average: {taken}");
     }
 
     #[test]
@@ -351,6 +479,17 @@ mod tests {
         let heavy = PickRules { weight: &|_, _| 100, ..rules(400) };
         assert_eq!(ready.pick(&heavy).instances.len(), 6, "512 effects and a bit");
         ready.insert(id(2_000), DefinitionId(2), Class::Events);
+        assert!(ids(&ready.pick(&heavy)).contains(&id(2_000)));
+    }
+
+    #[test]
+    fn heavy_turns_of_one_class_leave_room_for_another() {
+        let mut ready = ReadySet::default();
+        for number in 0..1_000 {
+            ready.insert(id(number), DefinitionId(1), Class::Deliveries);
+        }
+        ready.insert(id(2_000), DefinitionId(2), Class::Timers);
+        let heavy = PickRules { weight: &|_, _| 63, ..rules(400) };
         assert!(ids(&ready.pick(&heavy)).contains(&id(2_000)));
     }
 

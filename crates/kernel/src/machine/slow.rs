@@ -26,32 +26,19 @@ use super::batch::{Batch, BatchEntry};
 use super::engine::Machine;
 use super::io::Output;
 use super::mailbox::PendingItem;
-use super::ready::Mix;
 
-/// How many effects one batch commits, unless a single turn has more.
-pub(super) const EFFECTS_PER_BATCH: usize = 512;
-
-/// The same when callers wait for some of its turns and nobody for others: so many, and two for
-/// each turn, so that a batch of many light turns is not cut.
-const EFFECTS_PER_MIXED_BATCH: usize = 32;
-
-/// How many effects a batch of so many turns commits, by whom they are for.
-pub(super) fn effects_per_batch(mix: Mix, turns: usize) -> usize {
-    match mix {
-        Mix::Plain => EFFECTS_PER_BATCH,
-        Mix::Mixed | Mix::MixedAndCut => {
-            (EFFECTS_PER_MIXED_BATCH + 2 * turns).min(EFFECTS_PER_BATCH)
-        }
-    }
-}
+/// How many effects one batch commits when callers wait for some of its turns only: so many, and
+/// two for each turn, so that a batch of many light turns is not cut.
+pub(super) const EFFECTS_PER_MIXED_BATCH: usize = 32;
 
 /// A definition with this many slow turns gets no more until some have finished, because each is
 /// kept in memory.
 const PER_DEFINITION: usize = 64;
 
-/// The weight of a turn for the store.
+/// The weight of a turn for the store, in effects: an event that it takes is a row too, such as a
+/// timer that fires.
 pub(super) fn effects(turn: &Result<Turn, Fault>) -> usize {
-    turn.as_ref().map_or(0, |turn| turn.effects.len())
+    turn.as_ref().map_or(0, |turn| turn.effects.len().max(turn.verdicts.len()))
 }
 
 /// A turn that left its batch.
@@ -116,10 +103,23 @@ impl SlowTurns {
         self.definitions.get(&definition).is_some_and(|count| *count >= PER_DEFINITION)
     }
 
+    /// How many effects computed turns will bring into a batch with so much room, at most half of
+    /// it.
+    pub(super) fn effects_to_join(&self, room: usize) -> usize {
+        let mut sum = 0;
+        for (_, turn) in &self.computed {
+            sum += effects(turn).max(1);
+            if sum >= room / 2 {
+                return room / 2;
+            }
+        }
+        sum
+    }
+
     /// Adds computed turns to a batch, up to half of its effects or one turn, so that fresh turns
     /// have room too.
     pub(super) fn join(&mut self, batch: &mut Batch) {
-        let limit = effects_per_batch(batch.mix, batch.entries.len()) / 2;
+        let limit = batch.effects_limit() / 2;
         let mut left = limit;
         while let Some((_, turn)) = self.computed.front() {
             let weight = effects(turn);
