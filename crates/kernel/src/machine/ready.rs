@@ -12,7 +12,8 @@
 //! room for a limited number of effects in each batch, also in a batch that happens to have no
 //! start. How many effects a turn will have is guessed from the last turns of its definition and
 //! class. A turn that has more than the room that is left is a debt of its definition: others go
-//! first until it is paid.
+//! first until it is paid. A definition with little to do (a few light turns in a class) is not
+//! what delays anybody: its turns do not wait for the storm of another one.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -51,6 +52,16 @@ const CLASSES: [Class; 7] = [
 
 /// So long after a start, in milliseconds, more of them are expected.
 const STARTS_EXPECTED_MS: i64 = 20;
+
+/// A definition with at most so many ready instances in a class has little to do there, if their
+/// turns have at most so many effects each.
+const FEW_TURNS: usize = 4;
+const LIGHT_EFFECTS: usize = 4;
+
+/// How many turns of definitions with little to do a batch takes of each class, beside what others
+/// may have, and how many definitions are looked at for them: there may be thousands.
+const FEW_TURNS_IN_ALL: usize = 16;
+const FEW_TURNS_LOOKED_AT: usize = 64;
 
 impl Class {
     /// Whether no caller waits for its turns.
@@ -146,6 +157,8 @@ struct ClassQueue {
 struct Room {
     batch: usize,
     classes: Option<[usize; CLASSES.len()]>,
+    /// Whether some of the room of a class was taken.
+    has_background: bool,
 }
 
 impl Room {
@@ -161,6 +174,7 @@ impl Room {
         let effects = effects.max(1);
         self.batch = self.batch.saturating_sub(effects);
         let Some(rooms) = self.classes.as_mut().filter(|_| class.is_background()) else { return 0 };
+        self.has_background = true;
         let room = &mut rooms[class as usize];
         let missing = effects.saturating_sub(*room);
         *room = room.saturating_sub(effects);
@@ -212,8 +226,11 @@ impl ReadySet {
             self.queues.iter_mut().for_each(|queue| queue.debts.clear());
         }
         let classes = beside_starts.then_some([background; CLASSES.len()]);
-        let mut room = Room { batch: rules.effects, classes };
+        let mut room = Room { batch: rules.effects, classes, has_background: false };
         let mut instances = Vec::new();
+        if beside_starts {
+            self.pick_few(rules, &mut instances);
+        }
         self.pick_rounds(rules, &mut room, &mut instances);
         if instances.is_empty() && beside_starts && rules.background.is_some() {
             // Only definitions with debts are ready. Waiting would pay nothing: time does not, and
@@ -222,18 +239,42 @@ impl ReadySet {
             self.pick_rounds(rules, &mut room, &mut instances);
         }
         // Without starts, what goes on is as urgent as anything.
-        let is_background =
-            |class: Class| class.is_background() && (beside_starts || class.is_new());
-        let has_background = instances.iter().any(|(_, class)| is_background(*class));
-        let has_urgent = instances.iter().any(|(_, class)| !is_background(*class));
+        let is_new = |(_, class): &(InstanceId, Class)| class.is_new();
+        let has_background = room.has_background || instances.iter().any(is_new) && !beside_starts;
+        let has_urgent = beside_starts || !instances.iter().all(is_new);
         let left = |class: Class| class.is_background() && self.len(class) > 0;
         let is_cut = beside_starts && CLASSES.into_iter().any(left);
-        let mix = match (has_background && (has_urgent || beside_starts), is_cut) {
+        let mix = match (has_background && has_urgent, is_cut) {
             (false, _) => Mix::Plain,
             (true, false) => Mix::Mixed,
             (true, true) => Mix::MixedAndCut,
         };
         Picked { instances, mix }
+    }
+
+    /// What definitions with little to do have in the classes that no caller waits for.
+    fn pick_few(&mut self, rules: &PickRules<'_>, picked: &mut Vec<(InstanceId, Class)>) {
+        for class in CLASSES.into_iter().filter(|class| class.is_background()) {
+            if Some(class) == rules.late {
+                continue;
+            }
+            let queue = &mut self.queues[class as usize];
+            let is_light = |it| (rules.weight)(it, class) <= LIGHT_EFFECTS && !(rules.waits)(it);
+            let mut left = FEW_TURNS_IN_ALL;
+            for definition in queue.with_few(is_light) {
+                while left > 0
+                    && picked.len() < rules.limit
+                    && let Some(id) = queue.pop_of(definition)
+                {
+                    if self.classes.get(&id) == Some(&class) {
+                        self.classes.remove(&id);
+                        queue.live -= 1;
+                        picked.push((id, class));
+                        left -= 1;
+                    }
+                }
+            }
+        }
     }
 
     /// Everybody's share, then the rest by the order of classes, then what may only fill up.
@@ -317,6 +358,27 @@ impl ClassQueue {
             *debt = debt.saturating_sub(part);
             is_owed
         });
+    }
+
+    /// Definitions with few ready instances that owe nothing; only the first ones are looked at.
+    fn with_few(&self, is_light: impl Fn(DefinitionId) -> bool) -> Vec<DefinitionId> {
+        let has_few = |it: &DefinitionId| {
+            self.queues.get(it).is_some_and(|queue| queue.len() <= FEW_TURNS)
+                && !self.debts.contains_key(it)
+                && is_light(*it)
+        };
+        self.order.iter().take(FEW_TURNS_LOOKED_AT).copied().filter(has_few).collect()
+    }
+
+    /// The next instance of a definition.
+    fn pop_of(&mut self, definition: DefinitionId) -> Option<InstanceId> {
+        let queue = self.queues.get_mut(&definition)?;
+        let id = queue.pop_front();
+        if queue.is_empty() {
+            self.queues.remove(&definition);
+            self.order.retain(|it| *it != definition);
+        }
+        id
     }
 
     fn pop(&mut self, waits: impl Fn(DefinitionId) -> bool) -> Option<(InstanceId, DefinitionId)> {
@@ -464,12 +526,35 @@ mod tests {
             ready.insert(id(2_000 + number), light, Class::Timers);
             ready.insert(id(3_000 + number), light, Class::Starts);
             let picked = ids(&ready.pick(&PickRules { weight: &weight, ..rules(60) }));
-            // It waits for one heavy turn at most.
-            assert!(number == 0 || picked.contains(&id(2_000 + number - 1)) || picked.len() > 1);
-            assert!(ready.len_of(Class::Timers, light) <= 1);
+            assert!(picked.contains(&id(2_000 + number)));
+            assert_eq!(ready.len_of(Class::Timers, light), 0);
         }
         let taken = 1_000 - ready.len_of(Class::Timers, heavy);
         assert!((16..=20).contains(&taken), "12 effects of each batch on average: {taken}");
+    }
+
+    #[test]
+    fn a_definition_with_little_to_do_does_not_rest_with_a_storm() {
+        let mut ready = ReadySet::default();
+        let (storm, light) = (DefinitionId(1), DefinitionId(2));
+        (0..100).for_each(|number| ready.insert(id(number), storm, Class::Timers));
+        (200..204).for_each(|number| ready.insert(id(number), light, Class::Timers));
+        ready.insert(id(300), light, Class::Starts);
+        let resting = PickRules { background: None, ..rules(60) };
+        let picked = ready.pick(&resting);
+        assert_eq!(ids(&picked), [200, 201, 202, 203, 300].map(id));
+        assert_eq!(picked.mix, Mix::Plain, "the storm goes on resting for no longer");
+        // Five are many, and heavy ones are not light however few they are.
+        (400..405).for_each(|number| ready.insert(id(number), light, Class::Timers));
+        assert_eq!(ready.pick(&resting).instances.len(), 0);
+        ready.insert(id(500), DefinitionId(3), Class::Timers);
+        let heavy = PickRules { weight: &|_, _| 5, ..resting };
+        assert_eq!(ready.pick(&heavy).instances.len(), 0);
+        // Many definitions with little to do are a storm, too.
+        let mut ready = ReadySet::default();
+        (0..100).for_each(|it| ready.insert(id(it), DefinitionId(it), Class::Timers));
+        ready.insert(id(300), light, Class::Starts);
+        assert_eq!(ready.pick(&PickRules { background: None, ..rules(60) }).instances.len(), 17);
     }
 
     #[test]
