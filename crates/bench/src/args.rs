@@ -1,9 +1,11 @@
 //! The command line of `bench`.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use super::bench_store::BenchStore;
-use super::http::Poison;
+use super::http::{Poison, WorkerKind};
 use super::report::BenchOutput;
 use super::session;
 
@@ -22,6 +24,8 @@ enum BenchCommand {
     Flow(FlowArgs),
     /// A server in its own process, over sockets: starts, tasks in batches, sleepers
     Http(HttpArgs),
+    /// Instances of one and of five tasks over HTTP, from the start to the answer at their end
+    RoundTrip(RoundTripArgs),
     /// Journeys over HTTP: transforms and choices, and whether many waiting ones slow others down
     Journey(HttpArgs),
     /// BPMN processes over HTTP: service tasks, script tasks, boundary timers
@@ -93,6 +97,29 @@ pub(super) struct HttpArgs {
     pub(super) common: CommonArgs,
 }
 
+/// Options of `bench round-trip`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RoundTripArgs {
+    #[command(flatten)]
+    pub(super) common: CommonArgs,
+
+    /// The binary of the server; this one if none is named
+    #[arg(long, value_name = "FILE")]
+    pub(super) server: Option<PathBuf>,
+
+    /// Another binary, measured in turn with the first one
+    #[arg(long, value_name = "FILE")]
+    pub(super) against: Option<PathBuf>,
+
+    /// How often each server is measured; the figures are medians
+    #[arg(long, default_value_t = 1)]
+    pub(super) rounds: usize,
+
+    /// How the workers work
+    #[arg(long, value_enum, default_value_t = WorkerKind::Separate)]
+    pub(super) worker: WorkerKind,
+}
+
 /// Options of `bench isolation`.
 #[derive(Debug, clap::Args)]
 pub(super) struct IsolationArgs {
@@ -155,6 +182,7 @@ impl Bench {
             BenchCommand::Kernel(args) => session::run_kernel(args),
             BenchCommand::Flow(args) => session::run_flow(args),
             BenchCommand::Http(args) => session::run_http(args),
+            BenchCommand::RoundTrip(args) => session::run_round_trip(args),
             BenchCommand::Journey(args) => session::run_journey(args),
             BenchCommand::Bpmn(args) => session::run_bpmn(args),
             BenchCommand::Overload(args) => session::run_overload(args),

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use super::args::{
-    CommonArgs, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, OutputFormat, Scenario,
+    CommonArgs, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, OutputFormat, RoundTripArgs,
+    Scenario,
 };
 use super::baseline;
 use super::machine::Machine;
@@ -51,6 +52,17 @@ pub(super) fn run_flow(args: FlowArgs) -> Result<BenchOutput> {
 /// Measures a server over HTTP.
 pub(super) fn run_http(args: HttpArgs) -> Result<BenchOutput> {
     run("http", args.common, http::flow)
+}
+
+/// Measures instances with tasks over HTTP, from start to end.
+pub(super) fn run_round_trip(args: RoundTripArgs) -> Result<BenchOutput> {
+    let RoundTripArgs { common, server, against, rounds, worker } = args;
+    ensure!(rounds > 0, "--rounds must be above zero");
+    let own = || std::env::current_exe().context("the path of this binary is not known");
+    let first = server.map_or_else(own, Ok)?;
+    let servers = std::iter::once(first).chain(against).collect();
+    let plan = http::RoundTripPlan { servers, rounds, worker };
+    run("round-trip", common, async move |session| http::round_trip(session, &plan).await)
 }
 
 /// Measures journeys over HTTP.

@@ -1,5 +1,5 @@
-//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`, `bench isolation`: a server in
-//! its own process, measured over sockets.
+//! `bench http`, `bench round-trip`, `bench journey`, `bench bpmn`, `bench overload`, `bench
+//! isolation`: a server in its own process, measured over sockets.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
@@ -23,6 +23,7 @@ mod parked;
 mod poison;
 mod pressure;
 mod readiness_prober;
+mod round_trip;
 mod server;
 mod sources;
 mod steady_load;
@@ -34,3 +35,5 @@ pub(super) use isolation::{IsolationPlan, run as isolation};
 pub(super) use journey::run as journey;
 pub(super) use overload::run as overload;
 pub(super) use poison::Kind as Poison;
+pub(super) use round_trip::{RoundTripPlan, run as round_trip};
+pub(super) use worker::WorkerKind;

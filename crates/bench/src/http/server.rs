@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     /// From its start until it listened with its engine running, in milliseconds.
     pub(super) ready_ms: f64,
+    binary: PathBuf,
     directory: TempDir,
     db: String,
     clock: ClockKind,
@@ -43,6 +44,17 @@ pub(super) struct Server {
 impl Server {
     /// Starts this binary on an empty database and deploys the definitions to measure.
     pub(super) async fn start(
+        bench_store: &BenchStore,
+        clock: ClockKind,
+        sources: &[Source],
+    ) -> Result<Self> {
+        let binary = std::env::current_exe().context("the path of this binary is not known")?;
+        Self::start_binary(&binary, bench_store, clock, sources).await
+    }
+
+    /// The same with another binary.
+    pub(super) async fn start_binary(
+        binary: &Path,
         bench_store: &BenchStore,
         clock: ClockKind,
         sources: &[Source],
@@ -57,10 +69,11 @@ impl Server {
                 (tempfile::tempdir()?, database.url.clone())
             }
         };
-        let started = SpawnedServer::new(directory.path(), &db, clock)?;
+        let started = SpawnedServer::new(binary, directory.path(), &db, clock)?;
         let (child, heard) = started.hear(START_TIMEOUT).await?;
         let ListeningServer { address, ready_ms } = heard.context("the server does not listen")?;
-        let server = Self { child, address, ready_ms, directory, db, clock };
+        let binary = binary.to_owned();
+        let server = Self { child, address, ready_ms, binary, directory, db, clock };
         server.deploy(sources).await?;
         Ok(server)
     }
@@ -71,7 +84,8 @@ impl Server {
         self.child.kill()?;
         self.child.wait()?;
         let watch = Stopwatch::start();
-        let started = SpawnedServer::new(self.directory.path(), &self.db, self.clock)?;
+        let directory = self.directory.path();
+        let started = SpawnedServer::new(&self.binary, directory, &self.db, self.clock)?;
         let (child, heard) = started.hear(patience).await?;
         self.child = child;
         let Some(ListeningServer { address, ready_ms }) = heard else { return Ok(None) };
@@ -129,8 +143,7 @@ struct ListeningServer {
 }
 
 impl SpawnedServer {
-    fn new(directory: &Path, db: &str, clock: ClockKind) -> Result<Self> {
-        let binary = std::env::current_exe().context("the binary does not know its place")?;
+    fn new(binary: &Path, directory: &Path, db: &str, clock: ClockKind) -> Result<Self> {
         let watch = Stopwatch::start();
         let virtual_clock: &[&str] = match clock {
             ClockKind::Real => &[],

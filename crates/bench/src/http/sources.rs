@@ -27,6 +27,15 @@ pub(super) const FLOWS: &[Source] = &[
     flow("sleep", "await Task.delay('P1D')"),
 ];
 
+/// `one` and `five` wait for so many tasks, one after the other.
+pub(super) const ROUND_TRIPS: &[Source] = &[
+    flow("one", "return await Task.run('noop', {})"),
+    flow(
+        "five",
+        "let sum = 0\nfor (let i = 0; i < 5; i++) { sum += await Task.run('noop', { i }) }\nreturn sum",
+    ),
+];
+
 /// `ends` ends at once, `naps` after a second. `naps` also offers a task that no worker claims, so
 /// that it is not idle while it sleeps, and a caller that waits is answered at its end.
 pub(super) const GOOD_DEFINITIONS: &[Source] = &[

@@ -17,6 +17,13 @@ use super::connection::{Connection, json_request};
 /// How many tasks a claim takes.
 const BATCH_SIZE: usize = 200;
 
+/// How a worker asks for its next tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WorkerKind {
+    /// Claims and completes in separate requests
+    Separate,
+}
+
 /// Workers that run until they are stopped.
 pub(super) struct Workers {
     stop: Arc<AtomicBool>,
@@ -49,9 +56,24 @@ impl Workers {
         count: usize,
         permits: Option<&Arc<Semaphore>>,
     ) -> Result<Self> {
+        Self::begin_kind(address, count, permits, WorkerKind::Separate)
+    }
+
+    /// The same, with workers of a kind.
+    pub(super) fn begin_kind(
+        address: SocketAddr,
+        count: usize,
+        permits: Option<&Arc<Semaphore>>,
+        kind: WorkerKind,
+    ) -> Result<Self> {
         let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let worker =
-            Worker { address, stop: stop.clone(), done: done.clone(), permits: permits.cloned() };
+        let worker = Worker {
+            address,
+            stop: stop.clone(),
+            done: done.clone(),
+            permits: permits.cloned(),
+            kind,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let work = move || {
             runtime.block_on(async move {
@@ -85,13 +107,16 @@ struct Worker {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
     permits: Option<Arc<Semaphore>>,
+    kind: WorkerKind,
 }
 
 impl Worker {
     async fn run(self, number: usize) -> Result<()> {
         let mut connection = Connection::open(self.address).await?;
         while !self.stop.load(Ordering::Relaxed) {
-            let finished = work(&mut connection, number).await?;
+            let finished = match self.kind {
+                WorkerKind::Separate => work(&mut connection, number).await?,
+            };
             self.done.fetch_add(finished, Ordering::Relaxed);
             if let Some(permits) = &self.permits {
                 permits.add_permits(finished);

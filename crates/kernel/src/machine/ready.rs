@@ -8,12 +8,12 @@
 //! skipped until some have finished.
 //!
 //! A caller who starts an instance waits for the whole batch, and for the ones before it. So while
-//! starts come in, the classes that no caller waits for (deliveries, timers, children, yields) have
-//! room for a limited number of effects in each batch, also in a batch that happens to have no
-//! start. How many effects a turn will have is guessed from the last turns of its definition and
-//! class. A turn that has more than the room that is left is a debt of its definition: others go
-//! first until it is paid. A definition with little to do (a few light turns in a class) is not
-//! what delays anybody: its turns do not wait for the storm of another one.
+//! starts (or cancels) come in, the classes that no caller waits for (deliveries, timers,
+//! children, yields) have room for a limited number of effects in each batch, also in a batch that
+//! happens to have no start. How many effects a turn will have is guessed from the last turns of
+//! its definition and class. A turn that has more than the room that is left is a debt of its
+//! definition: others go first until it is paid. A definition with little to do (a few light turns
+//! in a class) is not what delays anybody: its turns do not wait for the storm of another one.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -124,15 +124,17 @@ pub(super) struct ReadySet {
 /// The starts of the last batches.
 #[derive(Debug, Default)]
 struct RecentStarts {
+    /// When the last start or cancel was seen.
     last: Option<Timestamp>,
     /// How many a batch had on average, in sixteenths.
     average: usize,
 }
 
 impl RecentStarts {
-    /// A batch begins, and so many starts wait. Returns whether more of them are expected.
-    fn saw(&mut self, starts: usize, now: Timestamp) -> bool {
-        if starts > 0 {
+    /// A batch begins, and so many starts and cancels wait. Returns whether more of them are
+    /// expected. Whoever cancels a storm must not wait for what it does meanwhile.
+    fn saw(&mut self, starts: usize, cancels: usize, now: Timestamp) -> bool {
+        if starts + cancels > 0 {
             self.last = Some(now);
         }
         // A clock that went back says nothing.
@@ -217,7 +219,8 @@ impl ReadySet {
     /// effects as batches have starts on average: many starts begin much that goes on, and that
     /// must keep up with them. (Starts that wait do not count: what delays them would grow by it.)
     pub(super) fn pick(&mut self, rules: &PickRules<'_>) -> Picked {
-        let beside_starts = self.recent.saw(self.len(Class::Starts), rules.now);
+        let (starts, cancels) = (self.len(Class::Starts), self.len(Class::Cancels));
+        let beside_starts = self.recent.saw(starts, cancels, rules.now);
         let starts = (self.recent.average / 16).min(rules.limit);
         let background = rules.background.map_or(0, |room| room.max(starts));
         if beside_starts {
@@ -531,6 +534,19 @@ mod tests {
         }
         let taken = 1_000 - ready.len_of(Class::Timers, heavy);
         assert!((16..=20).contains(&taken), "12 effects of each batch on average: {taken}");
+    }
+
+    #[test]
+    fn a_storm_does_not_delay_those_who_cancel_it() {
+        let mut ready = ReadySet::default();
+        (0..1_000).for_each(|number| ready.insert(id(number), DefinitionId(1), Class::Yields));
+        let heavy = PickRules { weight: &|_, _| 64, ..rules(400) };
+        for number in 0..20 {
+            ready.insert(id(number), DefinitionId(1), Class::Cancels);
+        }
+        let picked = ready.pick(&heavy).instances;
+        assert_eq!(picked.len(), 21, "all cancels, and one turn of the storm");
+        assert_eq!(ready.pick(&heavy).instances.len(), 1, "a debt alone holds up nothing");
     }
 
     #[test]
