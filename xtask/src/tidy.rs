@@ -8,6 +8,7 @@ mod crate_graph;
 mod dependencies;
 mod error_codes;
 mod file_shape;
+mod glossary;
 mod licences;
 mod local_paths;
 mod markdown;
@@ -48,6 +49,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("retired words stay retired", retired_words::check),
     ("public types have names of their own", shared_names::check),
     ("walks name functions that exist", walks::check),
+    ("the glossary explains public names", glossary::check),
 ];
 
 /// One problem: where it is, and what to do about it.

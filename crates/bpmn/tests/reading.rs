@@ -167,7 +167,7 @@ start -> nowhere
             9:57 Error B009 timeDuration of intermediateCatchEvent `wait`: `5 minutes`: invalid duration: expected `P` at offset 0
               help: write for example `PT10M`, `P1D` or `P1Y2M3DT4H5M6.5S`
             10:1 Error B008 sequenceFlow `start.nowhere`: targetRef: there is no flow node `nowhere` in this process
-            11:1 Error B008 boundaryEvent `b`: attachedToRef: there is no activity `gone` beside it"#]],
+            11:1 Error B008 boundaryEvent `b`: attachedToRef: there is no activity `gone` in the same scope"#]],
     );
 }
 
@@ -286,7 +286,7 @@ fn starts_of_a_process_are_triggers() {
     .assert_eq(&lines.join("\n"));
 }
 
-/// Repairs II, item 4: such a definition used to deploy, and no instance ever started.
+/// Such a definition would deploy and never start an instance.
 #[test]
 fn s11_a_start_below_the_minimum_interval_is_refused() {
     let start = |cycle: &str| {
@@ -475,7 +475,7 @@ s2 -> u -> e"#,
               help: draw an association to an activity that is marked as compensation
             15:18 Error B006 errorEventDefinition of endEvent `e`: the error to throw needs a code
               help: choose an error with a code in the modeler (errorRef)
-            16:1 Error B013 `f`: a cancel end event stands in a transaction
+            16:1 Error B013 `f`: a cancel end event is allowed only in a transaction
             17:1 Error B012 endEvent `h`: no worker is named for this
               help: set zeebe:taskDefinition type, camunda:topic or meantime:type"#]],
     );
@@ -732,7 +732,7 @@ fn a_drawing_of_everything_is_refused_for_what_is_missing() {
               help: choose an escalation with a code in the modeler (escalationRef)
             65:58 Error B006 signalEventDefinition of endEvent `end_signal`: the signal is missing
               help: choose a signal with a name in the modeler (signalRef)
-            67:5 Error B013 `end_cancel`: a cancel end event stands in a transaction
+            67:5 Error B013 `end_cancel`: a cancel end event is allowed only in a transaction
             69:5 Error B012 endEvent `end_multiple`: no worker is named for this
               help: set zeebe:taskDefinition type, camunda:topic or meantime:type
             69:96 Error B004 signalEventDefinition of endEvent `end_multiple`: an event with several definitions is not executed
@@ -754,7 +754,7 @@ s -> u -> c -> d -> a -> v
 </process>"#,
         expect![[r#"
             2:1 Note B022 process `main`: camunda:jobPriority: every step is durable here, so this has no effect
-            3:1 Note B022 startEvent `s`: camunda:initiator: nobody is recorded as the initiator
+            3:1 Note B022 startEvent `s`: camunda:initiator: the initiator is not recorded
             3:1 Note B022 startEvent `s`: camunda:asyncAfter: transaction boundaries are the engine's own business here
             4:92 Note B022 linkedResources of userTask `u`: zeebe:linkedResources: linked resources are not handed to the worker
             5:32 Note B022 conditionalEventDefinition of intermediateCatchEvent `c`: camunda:variableName: a condition is looked at whenever a variable changes
@@ -806,7 +806,7 @@ fn a_large_file_of_one_line_is_read() {
     assert_eq!(compiled.diagnostics[199].start.line, 4);
 }
 
-/// Repairs II, item 12.
+/// Unknown attributes of `zeebe:calledElement` are refused.
 #[test]
 fn called_elements_say_nothing_that_is_ignored() {
     check(
@@ -822,7 +822,7 @@ fn called_elements_say_nothing_that_is_ignored() {
     );
 }
 
-/// Repairs II, item 14.
+/// A call of a function that FEEL does not have is found before any instance runs.
 #[test]
 fn unknown_functions_are_refused_at_the_deploy() {
     check(

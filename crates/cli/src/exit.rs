@@ -52,8 +52,7 @@ mod tests {
         source: std::io::Error,
     }
 
-    /// Repairs II, item 26: an error whose message contains its cause, and that also has it as a
-    /// source.
+    /// An error whose message contains its cause, and that also has it as a source.
     #[test]
     fn each_cause_is_printed_once() {
         let source = std::io::Error::other("address already in use");

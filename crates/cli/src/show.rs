@@ -91,7 +91,7 @@ pub(crate) fn text(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// Repairs II, item 26.
+    /// `NO_COLOR` and an output that is no terminal turn colours off.
     #[test]
     fn no_color_means_no_colours() {
         assert!(may_color(true, None));

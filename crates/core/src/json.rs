@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Repairs II, item 21: no reader changes a document that was accepted.
+    /// No reader changes a document that was accepted.
     #[test]
     fn what_cannot_be_kept_unchanged_is_refused_by_name() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));

@@ -90,7 +90,7 @@ fn what_is_no_expression_is_refused_with_a_place() {
     }
 }
 
-/// Repairs II, item 14: variables are never functions, so a call of an unknown name is an error.
+/// Variables are never functions, so a call of an unknown name is an error.
 #[test]
 fn unknown_functions_are_refused() {
     for (text, message) in [
@@ -107,7 +107,7 @@ fn unknown_functions_are_refused() {
     }
 }
 
-/// Repairs II, item 14.
+/// `assert` gives its value, or ends the evaluation with its message.
 #[test]
 fn an_assertion_that_does_not_hold_ends_the_evaluation() {
     for (text, message) in [
@@ -120,7 +120,7 @@ fn an_assertion_that_does_not_hold_ends_the_evaluation() {
     }
 }
 
-/// Repairs II, item 14: random bits are an input, so the same seed gives the same values.
+/// Random bits are an input, so the same seed gives the same values.
 #[test]
 fn random_values_follow_from_their_seed() {
     let with = |text: &str, seed: u64| {

@@ -10,7 +10,7 @@ impl Code {
                 "a document has `apiVersion: v1`, `kind`, `metadata` with name and version, `spec`"
             }
             Self::Shape => "write the block as the reference of the language shows it",
-            Self::Yaml => "look at quotes, brackets and indentation here and on the line before",
+            Self::Yaml => "check quotes, brackets and indentation here and on the line before",
             Self::Expression => "write `{lang: dataweave, expr: …}`; `meantime eval` tries it out",
             Self::Schema => "a JSON Schema of draft 2020-12 that refers to nothing outside it",
             Self::Flow => "every state leads to another one, and in the end to `succeed` or `fail`",
@@ -23,7 +23,7 @@ impl Code {
                 "an instant of RFC 3339, such as 2026-01-31T09:00:00Z, or a mapper"
             }
             Self::TimerMapper => "write a text, or `{mapper: {lang, expr}}`",
-            Self::TimerNext | Self::StepNext => "say with `next` where the journey goes on",
+            Self::TimerNext | Self::StepNext => "name the state that follows with `next`",
             Self::ScheduleStart => "name the state of `spec.states` at which runs begin",
             Self::ScheduleInterval => "a duration of ISO 8601, such as P1D, or a mapper",
             Self::ScheduleMaxRuns => "a whole number of at least 1 without quotes, or a mapper",

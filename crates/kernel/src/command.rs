@@ -414,7 +414,7 @@ pub enum Error {
     #[error("there is no open incident {0}")]
     UnknownIncident(IncidentId),
     /// The instance has ended.
-    #[error("instance {0} is over")]
+    #[error("instance {0} has ended")]
     InstanceEnded(InstanceId),
     /// Rows of the instance cannot be decoded: it can only be cancelled.
     #[error("instance {0} is damaged: what is stored of it cannot be decoded; it can be cancelled")]
@@ -475,7 +475,7 @@ pub enum Error {
     #[error("the engine runs on the real clock")]
     ClockNotVirtual,
     /// Moving the clock fired more timers than allowed; those that fired are committed.
-    #[error("more than {limit} timers fired; the clock stands at {now}")]
+    #[error("more than {limit} timers fired; the clock is at {now}")]
     TooManyFirings {
         /// The time of the clock.
         now: Timestamp,

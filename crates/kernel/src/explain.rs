@@ -114,7 +114,7 @@ impl Explanation {
             TimerKind::TaskDeadline => format!("task deadline at {:?}", self.element),
         };
         let Some(due_at) = self.due_at else {
-            return "nothing is known of this timer".to_owned();
+            return "there is no record of this timer".to_owned();
         };
         let mut text = match self.armed_at {
             Some(armed_at) => format!("the {what}, armed at {armed_at},"),
@@ -123,7 +123,7 @@ impl Explanation {
         for (at, edit, from, to, audit) in &self.edits {
             let done = match edit {
                 Edit::Moved => format!("moved from {from} to {to}"),
-                Edit::FiredNow => format!("fired by hand instead of at {from}"),
+                Edit::FiredNow => format!("fired manually instead of at {from}"),
                 Edit::Frozen => "frozen".to_owned(),
                 Edit::Released => "released".to_owned(),
             };
@@ -149,7 +149,7 @@ impl Explanation {
                 let why = match cause {
                     CancelCause::ScopeLeft => "the element was left",
                     CancelCause::Ended | CancelCause::Detached => "the instance ended",
-                    CancelCause::TaskEnded => "the task it guards was over",
+                    CancelCause::TaskEnded => "its task had ended",
                 };
                 format!(" was due at {due_at} and was cancelled at {at} because {why}")
             }

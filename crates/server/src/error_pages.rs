@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::problem::ProblemCode;
 
-    /// Repairs II, item 27: every code with which a server rejects something has a page.
+    /// Every code with which a server rejects something has a page.
     #[test]
     fn every_code_has_a_page_that_speaks_to_users() {
         assert!(PAGES.len() > 200, "{} pages", PAGES.len());

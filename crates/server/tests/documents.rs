@@ -1,4 +1,4 @@
-//! Every JSON document that is accepted is returned unchanged; others are refused (Repairs II).
+//! Every JSON document that is accepted is returned unchanged; others are refused.
 //!
 //! Unusual documents enter on every path: the input of a start, a submission, a signal, a message,
 //! the result of a task, the answer to an outbound call. The result of the run contains the same

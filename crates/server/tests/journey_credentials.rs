@@ -1,6 +1,9 @@
 //! Credentials of callers of journeys never reach another run, across restarts, nodes and
 //! concurrent load; a caller without credentials, or with forged ones, is never accepted.
 
+#[path = "support/issuer.rs"]
+mod issuer;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -8,25 +11,21 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use issuer::{accepts, key_pair, token};
 use meantime_core::Source;
 use meantime_kernel::random::{Entropy as _, SeededEntropy};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
-    ApiKey, App, Engine, JwtSettings, NewKey, Period, ProfileSettings, Role, Settings,
-    SourceFormats, new_key, notations,
+    ApiKey, App, Engine, NewKey, ProfileSettings, Role, Settings, SourceFormats, new_key, notations,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::postgres::cluster::{Database, database};
 use meantime_store::sqlite::{self, SqliteStore};
-use ring::rand::SystemRandom;
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpListener;
@@ -472,19 +471,6 @@ spec:
     )
 }
 
-fn token(pair: &Ed25519KeyPair, algorithm: &str, claims: &Value) -> String {
-    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let head = json!({ "alg": algorithm, "kid": "ed" });
-    let message = format!("{}.{}", encode(&head), encode(claims));
-    let signature = URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes()));
-    format!("{message}.{signature}")
-}
-
-fn key_pair() -> Ed25519KeyPair {
-    let pair = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
-    Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key")
-}
-
 /// Signs tokens and issues keys, and holds everything that callers may send.
 struct Issuer {
     profile: ProfileSettings,
@@ -502,24 +488,13 @@ struct Issuer {
 impl Issuer {
     fn new() -> Self {
         let (pair, stranger, key) = (key_pair(), key_pair(), new_key());
-        let x = URL_SAFE_NO_PAD.encode(pair.public_key());
-        let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
-        let file = NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), keys.to_string()).expect("it can be written");
-        let jwt = JwtSettings {
-            issuer: "https://login.test".to_owned(),
-            audience: "shop".to_owned(),
-            jwks: file.path().to_string_lossy().into_owned(),
-            algorithms: vec!["EdDSA".to_owned()],
-            role_claim: "role".to_owned(),
-            leeway: Period::seconds(30),
-        };
+        let (file, jwt) = accepts(&pair);
         let profile = ProfileSettings { jwt: Some(jwt), ..key_profile(&key) };
         let claims = |sub: &str| json!({ "iss": "https://login.test", "aud": "shop", "sub": sub, "exp": 4_102_444_800_u64 });
-        let ann = format!("Bearer {}", token(&pair, "EdDSA", &claims("ann")));
-        let bob = format!("Bearer {}", token(&pair, "EdDSA", &claims("bob")));
-        let foreign = format!("Bearer {}", token(&stranger, "EdDSA", &claims("ann")));
-        let unsigned = format!("Bearer {}", token(&stranger, "none", &claims("ann")));
+        let ann = format!("Bearer {}", token(&pair, "EdDSA", "ed", &claims("ann")));
+        let bob = format!("Bearer {}", token(&pair, "EdDSA", "ed", &claims("bob")));
+        let foreign = format!("Bearer {}", token(&stranger, "EdDSA", "ed", &claims("ann")));
+        let unsigned = format!("Bearer {}", token(&stranger, "none", "ed", &claims("ann")));
         let cut = format!("{}.", ann.rsplit_once('.').expect("parts").0);
         let (nothing, scheme) = (String::new(), "Bearer".to_owned());
         let nonsense = "Bearer nonsense".to_owned();

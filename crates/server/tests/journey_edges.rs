@@ -1,17 +1,18 @@
 //! Edge cases of journeys: OpenAPI files in a deployment, tokens of an identity provider, and an
 //! API whose time limit has passed.
 
+#[path = "support/issuer.rs"]
+mod issuer;
 #[path = "support/journeys.rs"]
 mod journeys;
+#[path = "support/slow_call.rs"]
+mod slow_call;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use issuer::{accepts, key_pair, token};
 use journeys::{send, serve, service};
-use meantime_server::{JourneySettings, JwtSettings, Period, ProfileSettings};
-use ring::rand::SystemRandom;
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use meantime_server::{JourneySettings, ProfileSettings};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use slow_call::silent_service;
 
 const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n";
 const NOTHING: &str = "  start: done\n  states: {done: {type: succeed}}\n";
@@ -76,31 +77,10 @@ paths:
     assert_eq!(service.heard(), ["/v1/accounts/a%2F7 - t-9"]);
 }
 
-/// A token signed by the test issuer.
-fn token(pair: &Ed25519KeyPair, key: &str, claims: &Value) -> String {
-    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let message = format!("{}.{}", encode(&json!({ "alg": "EdDSA", "kid": key })), encode(claims));
-    let signature = URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes()));
-    format!("{message}.{signature}")
-}
-
 #[tokio::test]
 async fn a_journey_looks_at_the_token_of_the_request() {
-    let random = SystemRandom::new();
-    let pair = Ed25519KeyPair::generate_pkcs8(&random).expect("a key");
-    let pair = Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key");
-    let x = URL_SAFE_NO_PAD.encode(pair.public_key());
-    let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), keys.to_string()).expect("it can be written");
-    let jwt = JwtSettings {
-        issuer: "https://login.test".to_owned(),
-        audience: "shop".to_owned(),
-        jwks: file.path().to_string_lossy().into_owned(),
-        algorithms: vec!["EdDSA".to_owned()],
-        role_claim: "role".to_owned(),
-        leeway: Period::seconds(30),
-    };
+    let pair = key_pair();
+    let (_file, jwt) = accepts(&pair);
     let mut settings = JourneySettings::default();
     let profile = ProfileSettings { keys: Vec::new(), jwt: Some(jwt) };
     settings.profiles.insert("customers".to_owned(), profile);
@@ -116,9 +96,9 @@ async fn a_journey_looks_at_the_token_of_the_request() {
     let with = |name: &str, value: Value| {
         let mut claims = good.clone();
         claims[name] = value;
-        format!("Bearer {}", token(&pair, "ed", &claims))
+        format!("Bearer {}", token(&pair, "EdDSA", "ed", &claims))
     };
-    let of_another_key = format!("Bearer {}", token(&pair, "other", &good));
+    let of_another_key = format!("Bearer {}", token(&pair, "EdDSA", "other", &good));
     let (other, own) = (with("sub", json!("eve")), with("sub", json!("ann")));
     let parts = other.rsplit_once('.').zip(own.rsplit_once('.'));
     let forged = parts.map(|((claims, _), (_, signature))| format!("{claims}.{signature}"));
@@ -151,21 +131,8 @@ async fn a_journey_looks_at_the_token_of_the_request() {
 
 #[tokio::test]
 async fn an_api_that_takes_too_long_answers_504_with_its_own_code() {
-    // The listener never accepts: the call gets no answer.
-    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base = silent.local_addr().expect("an address");
-    let text = format!(
-        "apiVersion: v1
-kind: Api
-metadata: {{name: slow, version: 1.0.0}}
-spec:
-  execution: {{maxDurationSec: 1, onTimeout: {{errorCode: TOO_SLOW, reason: took too long}}}}
-  start: call
-  states:
-    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: 'http://{base}/', timeoutMs: 60000, resultVar: r}}, next: done}}
-    done: {{type: succeed}}
-"
-    );
+    let silent = silent_service().await;
+    let text = slow_call::definition("Api", "slow", 1, &silent);
     let router = serve(JourneySettings::default(), &text).await;
     let (status, problem) = send(&router, "/apis/slow", &[], "{}".to_owned()).await;
     assert_eq!(status, 504, "{problem}");

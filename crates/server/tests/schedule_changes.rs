@@ -1,4 +1,4 @@
-//! The HTTP API of schedules and the forecast (Repairs II, items 1 and 6).
+//! The HTTP API of schedules and the forecast.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn sum(forecast: &Value) -> u64 {
     buckets.iter().map(|it| it["count"].as_u64().expect("a count")).sum()
 }
 
-/// Repairs II, item 6.
+/// A forecast counts in the store and has no limit on the number of timers.
 #[tokio::test]
 async fn o3_buckets_count_more_than_ten_thousand_timers() {
     let router = stage().await;
@@ -106,7 +106,7 @@ async fn runs_after_a_patch(change: Value, policy: Value) -> (u64, u64) {
     (before, get(&router, &path).await["runsExecuted"].as_u64().expect("a count"))
 }
 
-/// Repairs II, item 1.
+/// A changed rule takes effect from now on: occurrences before the change are not made up for.
 #[tokio::test]
 async fn s15_another_cron_or_interval_runs_nothing_at_once() {
     for change in [json!({ "cron": "0 8 * * *" }), json!({ "interval": "PT6H" })] {

@@ -122,7 +122,7 @@ async fn no_patience_at_all_is_answered_by_the_first_commit() {
     assert!(matches!(reply, Ok(Reply::Started { .. })), "{reply:?}");
 }
 
-/// Repairs II, item 25: a caller that waits for the end is not answered when the instance is idle.
+/// A caller that waits for the end is not answered when the instance is idle.
 #[tokio::test]
 async fn the_end_is_waited_for_across_rests() {
     let kernel = set_up(on_virtual_clock()).await;

@@ -1,5 +1,5 @@
-//! T13, P6: a wall clock that is set, or that advanced while the machine was suspended, is noticed
-//! (Repairs II, item 2). The tests use a clock of their own, not the clock of the machine.
+//! T13, P6: a wall clock that is set, or that advanced while the machine was suspended, is noticed.
+//! The tests use a clock of their own, not the clock of the machine.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

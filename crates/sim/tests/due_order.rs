@@ -1,5 +1,5 @@
 //! T8: after downtime, overdue timers fire in the order of their due times, per definition, however
-//! long reading, loading and computing take (Repairs II, item 8).
+//! long reading, loading and computing take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! O3 as a property: the forecast lists what fires, whatever was done to a schedule before: limits,
 //! pauses, timers that were moved, frozen and released, changes, triggers, backfills of past and
-//! future occurrences, downtime (Repairs II, the property of items 6 and 7).
+//! future occurrences, downtime.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

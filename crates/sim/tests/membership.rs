@@ -197,7 +197,7 @@ fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     assert_eq!(row.map(|row| (row.phase, row.meta.awaited_at)), Some((Phase::Completed, None)));
 }
 
-/// Repairs II, item 25: another node ends the instance, after it was idle in between.
+/// Another node ends the instance, after it was idle in between.
 #[test]
 fn a_caller_hears_of_the_end_that_comes_elsewhere() {
     let mut nodes = Nodes::new(2);

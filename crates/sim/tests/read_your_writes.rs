@@ -1,5 +1,5 @@
-//! Repairs II, item 16: what a start or a deployment causes by itself is committed before it is
-//! answered. The harness counts commits, so the moment of an answer is exact.
+//! What a start or a deployment causes by itself is committed before it is answered. The harness
+//! counts commits, so the moment of an answer is exact.
 
 use std::sync::Arc;
 

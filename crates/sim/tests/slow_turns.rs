@@ -163,6 +163,7 @@ fn a_cancel_overtakes_the_event_that_takes_so_long() {
     assert!(matches!(sim.call(cancel(one), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
     assert_eq!(phase(&sim, one), Phase::Cancelled);
     assert_eq!(sim.call_status(slow), CallStatus::Answered(Err(Error::InstanceEnded(one))));
+    assert_eq!(sim.counters().slow_turns_dropped, 1);
     // The result of a turn whose instance has been cancelled is discarded.
     sim.set_slow_turns(SlowTurns::None);
     sim.run();

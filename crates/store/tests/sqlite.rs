@@ -280,7 +280,7 @@ fn what_no_table_shows_alone_is_checked() {
     let problems = block_on(open(&path).check()).expect("it can be checked");
     assert_eq!(problems.len(), 3, "{problems:?}");
     assert!(problems[0].ends_with("is armed and not open"), "{problems:?}");
-    assert!(problems[1].ends_with("events wait for an instance that is over"), "{problems:?}");
+    assert!(problems[1].ends_with("events wait for an instance that has ended"), "{problems:?}");
     assert!(problems[2].contains("a row of `inbox` cannot be read"), "{problems:?}");
 }
 

@@ -75,7 +75,11 @@ impl ProcessChecker<'_> {
         let process = self.process;
         let around = node.parent.map(|at| process.node(at)).filter(|it| is_transaction(it));
         let Some(transaction) = around else {
-            self.error(Code::Misplaced, node, "a cancel end event stands in a transaction");
+            self.error(
+                Code::Misplaced,
+                node,
+                "a cancel end event is allowed only in a transaction",
+            );
             return;
         };
         let is_cancel = |at: &NodeRef| {

@@ -16,7 +16,7 @@ pub(crate) fn lint(process: &Process, now: Timestamp) -> Vec<Diagnostic> {
             && at < now
         {
             let message = format!("`{}`: {literal} has passed; it fires at once", node.id);
-            let help = "write a date that is to come";
+            let help = "write a date in the future";
             problems.warn(Code::PastDate, node.position, message, help);
         }
     }

@@ -139,8 +139,7 @@ impl ProcessChecker<'_> {
     fn check_ad_hoc(&mut self, node: &Node, body: &ScopeBody) {
         if let Some(start) = body.starts.first() {
             let process = self.process;
-            let what =
-                "an ad-hoc sub-process has no start event: its activities begin by themselves";
+            let what = "an ad-hoc sub-process has no start event: its activities start without one";
             self.error(Code::Misplaced, process.node(*start), what);
         }
         if body.implicit_starts.is_empty() {

@@ -68,7 +68,7 @@ impl Machine<'_> {
             self.push(Effect::NotifyParent { raised });
         } else {
             let data = json::of_text(code);
-            self.push(Effect::Record { kind: "escalation nobody caught".to_owned(), data });
+            self.push(Effect::Record { kind: "uncaught escalation".to_owned(), data });
         }
     }
 

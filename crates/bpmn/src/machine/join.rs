@@ -96,7 +96,7 @@ impl Machine<'_> {
             return false;
         }
         let missing = self.flows_without_token(scope, at);
-        let text = format!("tokens wait here, and none can come by {}", missing.join(", "));
+        let text = format!("tokens wait here, and none can arrive by {}", missing.join(", "));
         self.raise_join_incident(at, scope, IncidentCode::JoinNeverCompletes.failure(text));
         true
     }

@@ -1,6 +1,8 @@
-//! What events catch and throw.
+//! What events catch and throw: triggers and their timers.
 
-use super::{NodeRef, TimerDefinition, WorkerJob};
+use meantime_core::time::Zone;
+
+use super::{NodeRef, WorkerJob};
 use crate::expression::Expression;
 
 /// A start event.
@@ -89,4 +91,22 @@ impl EventTrigger {
         let article = if name.starts_with('e') { "an" } else { "a" };
         format!("{article} {name}")
     }
+}
+
+/// Exactly one of date, duration and cycle (B1).
+#[derive(Debug, Clone)]
+pub(crate) struct TimerDefinition {
+    pub(crate) kind: TimerKind,
+    /// A literal that was checked at deploy, or an expression.
+    pub(crate) text: Expression,
+    /// The time zone of calendar durations and cron (T3).
+    pub(crate) zone: Zone,
+}
+
+/// The kinds of timer definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimerKind {
+    Date,
+    Duration,
+    Cycle,
 }

@@ -7,13 +7,14 @@ mod activity;
 mod data;
 mod event;
 mod process;
-mod time;
 
 pub(crate) use activity::{AdHoc, Call, InputPropagation, Task, UserTask, WorkerJob};
 pub(crate) use data::{Input, LoopCharacteristics, Mapping, MultiInstance, Output, VariablePath};
-pub(crate) use event::{BoundaryEvent, EventTrigger, MessageSubscription, StartEvent, ThrownEvent};
+pub(crate) use event::{
+    BoundaryEvent, EventTrigger, MessageSubscription, StartEvent, ThrownEvent, TimerDefinition,
+    TimerKind,
+};
 pub(crate) use process::{
     FlowRef, Gateway, Node, NodeKind, NodeRef, Process, ScopeBody, SequenceFlow, SubProcess,
     SubProcessKind,
 };
-pub(crate) use time::{TimerDefinition, TimerKind};

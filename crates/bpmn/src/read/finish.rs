@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
             if self.refused.contains(host_id) {
                 return;
             }
-            let what = format!("attachedToRef: there is no activity `{host_id}` beside it");
+            let what = format!("attachedToRef: there is no activity `{host_id}` in the same scope");
             self.error(Code::UnknownReference, element, &what);
             return;
         };

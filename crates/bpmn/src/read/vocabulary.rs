@@ -147,7 +147,7 @@ fn camunda_attribute(name: &str) -> ExtensionSupport {
         | "fallbackToDefaultTenant"
         | "sameDeployment" => Ignored,
         "variableName" => IgnoredWithNote("a condition is looked at whenever a variable changes"),
-        "initiator" => IgnoredWithNote("nobody is recorded as the initiator"),
+        "initiator" => IgnoredWithNote("the initiator is not recorded"),
         name if name.starts_with("modelerTemplate") => Ignored,
         _ => Rejected(Code::UnsupportedAttribute, HELP_NOT_EXECUTED),
     }

@@ -83,8 +83,7 @@ fn definitions_are_judged_without_a_server() {
     assert_eq!(run(&["validate"]).status.code(), Some(2));
 }
 
-/// Repairs II, item 26: a closed pipe, as in `meantime ps | head -1` or `2>&1 | head -1`, does not
-/// cause a panic.
+/// A closed pipe, as in `meantime ps | head -1` or `2>&1 | head -1`, does not cause a panic.
 #[test]
 fn a_reader_that_goes_away_ends_a_command_without_a_word() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -121,7 +120,7 @@ fn a_reader_that_goes_away_ends_a_command_without_a_word() {
     assert_eq!(refused.output().expect("it runs").status.code(), Some(1), "and no panic");
 }
 
-/// Repairs II, item 26: if no file was validated, success must not be reported.
+/// If no file was validated, success must not be reported.
 #[test]
 fn a_directory_without_definitions_is_wrong_usage() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -136,7 +135,7 @@ fn a_directory_without_definitions_is_wrong_usage() {
     }
 }
 
-/// Repairs II, item 26: each reason is printed once.
+/// Each reason is printed once.
 #[test]
 fn errors_are_not_told_twice() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -40,7 +40,7 @@ fn the_tour_of_the_readme_works() {
     for part in expected {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }
-    // Repairs II, item 28: a newcomer's instance is not lost among those of schedules.
+    // A newcomer's instance is not lost among those of schedules.
     let schedules = server.json(&["schedules"]);
     let schedules = schedules.as_array().expect("a list");
     assert!(schedules.len() >= 2, "the examples are loaded: {schedules:?}");
@@ -56,7 +56,7 @@ fn the_tour_of_the_readme_works() {
     assert_eq!(replaced, None, "an example has a name of its own");
 }
 
-/// Repairs II, item 28: the commands that `dev` prints work on any port.
+/// The commands that `dev` prints work on any port.
 #[test]
 fn commands_that_dev_prints_work_on_any_port() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -92,7 +92,7 @@ fn commands_that_dev_prints_work_on_any_port() {
     assert!(shown[2].contains(r#""fired":"#), "{results:?}");
 }
 
-/// Repairs II, item 28: examples work on any port, and have no warnings.
+/// Examples work on any port, and have no warnings.
 #[test]
 fn examples_name_no_port_and_have_no_warnings() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -114,7 +114,7 @@ fn examples_name_no_port_and_have_no_warnings() {
     }
 }
 
-/// Repairs II, item 17: a directory is loaded by the rules of a deployment over HTTP.
+/// A directory is loaded by the rules of a deployment over HTTP.
 #[test]
 fn dev_refuses_an_api_at_the_path_of_another() {
     let directory = tempfile::tempdir().expect("a directory");

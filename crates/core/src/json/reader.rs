@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
         self.expected = Expected::Next;
         let Some(Open::Object(first)) = self.open.pop() else { return Ok(Token::EndOfList) };
         if let Some(key) = self.keys.get_mut(first..).and_then(twice) {
-            let reason = format!("the key {key:?} stands twice in one object");
+            let reason = format!("the key {key:?} occurs twice in one object");
             return Err(self.refuse(&reason));
         }
         self.keys.truncate(first);

@@ -13,9 +13,9 @@ mod codec;
 mod cron;
 mod cycle;
 mod error;
-mod format;
 mod grid;
 mod occurrence;
+mod pattern;
 mod rule;
 mod span;
 mod timestamp;
@@ -28,9 +28,12 @@ pub use backfill::Backfill;
 pub use cron::Cron;
 pub use cycle::Cycle;
 pub use error::{Problem, TimeError};
-pub use format::{MONTH_NAMES, WEEKDAY_NAMES};
 pub use occurrence::{
     Occurrence, Occurrences, occurrence_at_or_after, occurrences, skipped, skipped_at_most,
+};
+pub use pattern::{
+    Alphabet, CalendarNames, DateFields, DatePattern, DatePatternError, DatePatternPart,
+    DatePatternProblem, MONTH_NAMES, MissingDateField, WEEKDAY_NAMES,
 };
 pub use rule::{First, Rule};
 pub use span::Span;

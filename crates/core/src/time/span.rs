@@ -280,7 +280,7 @@ impl Reader<'_> {
         match letter {
             None => self.problem("expected a unit after the number", FORM),
             Some(byte) if known(byte) => {
-                let hint = "each unit may come once, in the order Y M W D T H M S";
+                let hint = "each unit may occur once, in the order Y M W D T H M S";
                 self.problem("unit repeated or out of order", hint)
             }
             Some(byte) if known(byte.to_ascii_uppercase()) => {

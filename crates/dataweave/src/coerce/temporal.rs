@@ -9,6 +9,7 @@ use meantime_value::temporal::{
 use meantime_value::{Kind, Number, Value};
 
 use super::super::eval::{Fault, Result};
+use super::super::format::read_date;
 use super::schema::Schema;
 use super::text::{date_pattern, locale};
 
@@ -53,7 +54,7 @@ fn from_pattern(
     schema: &Schema<'_>,
 ) -> Result<Option<Value>> {
     let pattern = date_pattern(format)?;
-    let Some(parsed) = pattern.read(text, locale(schema)) else { return Ok(None) };
+    let Some(parsed) = read_date(&pattern, text, locale(schema)) else { return Ok(None) };
     Ok(match kind {
         Kind::Date => parsed.date().map(Value::Date),
         Kind::DateTime => parsed.zoned().map(Value::date_time),

@@ -1,13 +1,14 @@
 //! To text.
 
 use bigdecimal::RoundingMode;
+use meantime_core::time::{Alphabet, DatePattern, DatePatternProblem};
 use meantime_value::temporal::{
     format_date_time, format_local_date_time, format_offset, format_time, format_time_zone,
 };
 use meantime_value::{Number, Text, Value};
 
 use super::super::eval::{Fault, FaultCode, Result};
-use super::super::format::{DatePattern, Locale, NumberPattern};
+use super::super::format::{Locale, NumberPattern, write_date};
 use super::super::types::Type;
 use super::binary;
 use super::schema::Schema;
@@ -76,7 +77,7 @@ pub(super) fn locale(schema: &Schema<'_>) -> &'static Locale {
 fn temporal_text(value: &Value, schema: &Schema<'_>) -> Result<String> {
     if let Some(format) = schema.text("format") {
         let pattern = date_pattern(&format)?;
-        return pattern.write(value, locale(schema)).map_err(|reason| {
+        return write_date(&pattern, value, locale(schema)).map_err(|reason| {
             let kind = value.kind().name();
             let message = format!("cannot write a {kind} as `{format}`: {reason}");
             Fault::new(FaultCode::Coercion, message)
@@ -92,8 +93,24 @@ fn temporal_text(value: &Value, schema: &Schema<'_>) -> Result<String> {
     })
 }
 
+/// Bytes of a pattern. It determines the widths of its fields; the resulting text has its own
+/// limit.
+const MAX_PATTERN_BYTES: usize = 10_000;
+
 pub(super) fn date_pattern(format: &str) -> Result<DatePattern> {
-    DatePattern::parse(format).map_err(|reason| {
+    let pattern = if format.len() > MAX_PATTERN_BYTES {
+        Err(format!("it has more than {MAX_PATTERN_BYTES} bytes"))
+    } else {
+        DatePattern::parse(format, Alphabet::Java).map_err(|error| match error.problem {
+            DatePatternProblem::OpenQuote => "a quote in the pattern is not closed".to_owned(),
+            DatePatternProblem::OpenBracket => "`[` is not closed".to_owned(),
+            DatePatternProblem::Reserved(sign) => format!("`{sign}` cannot be used in a pattern"),
+            DatePatternProblem::UnknownLetter(letter) => {
+                format!("`{letter}` is not a letter of date patterns; quote text with '")
+            }
+        })
+    };
+    pattern.map_err(|reason| {
         let message = format!("`{}` is not a pattern for dates: {reason}", clipped(format));
         Fault::new(FaultCode::Coercion, message)
     })

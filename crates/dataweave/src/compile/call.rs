@@ -118,7 +118,7 @@ impl Compiler<'_> {
         match self.find(module, operator).or_else(|| self.alternative_name(operator)) {
             Some(Binding::Native(native)) => {
                 if !native.takes_count(2) {
-                    let message = format!("`{}` cannot stand between two values", native.name);
+                    let message = format!("`{}` cannot be used between two values", native.name);
                     self.error(Code::Arguments, operator.span, message);
                 }
                 let left = self.expression(left);

@@ -156,7 +156,7 @@ impl Compiler<'_> {
         let changes = has.windows(2).filter(|pair| pair[0] != pair[1]).count();
         if changes > 1 {
             let span = lambda.params.first().map_or_else(Span::default, |param| param.name.span);
-            let message = "parameters with defaults stand all first or all last";
+            let message = "parameters with defaults are all first or all last";
             self.error(Code::Arguments, span, message);
         }
     }

@@ -3,10 +3,10 @@
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Zoned};
+use meantime_core::time::{CalendarNames, DatePattern, DatePatternPart};
 use meantime_value::temporal::{at_zone, parse_time_zone};
 
 use super::Locale;
-use super::date_pattern::{DatePattern, DatePatternPart};
 
 /// The fields found in the text.
 #[derive(Debug, Clone, Default)]
@@ -26,19 +26,17 @@ pub(crate) struct ParsedDate {
     zone: Option<TimeZone>,
 }
 
-impl DatePattern {
-    /// Reads the whole text; none if it does not match.
-    pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<ParsedDate> {
-        let mut parsed = ParsedDate::default();
-        let rest = read_parts(&self.parts, text, locale, &mut parsed)?;
-        rest.is_empty().then_some(parsed)
-    }
+/// Reads the whole text by a pattern; none if it does not match.
+pub(crate) fn read_date(pattern: &DatePattern, text: &str, locale: &Locale) -> Option<ParsedDate> {
+    let mut parsed = ParsedDate::default();
+    let rest = read_parts(pattern.parts(), text, &locale.names, &mut parsed)?;
+    rest.is_empty().then_some(parsed)
 }
 
 fn read_parts<'t>(
     parts: &[DatePatternPart],
     text: &'t str,
-    locale: &Locale,
+    names: &CalendarNames,
     parsed: &mut ParsedDate,
 ) -> Option<&'t str> {
     let mut rest = text;
@@ -47,7 +45,7 @@ fn read_parts<'t>(
             DatePatternPart::Text(expected) => rest.strip_prefix(expected.as_str())?,
             DatePatternPart::Optional(inner) => {
                 let mut attempt = parsed.clone();
-                match read_parts(inner, rest, locale, &mut attempt) {
+                match read_parts(inner, rest, names, &mut attempt) {
                     Some(after) => {
                         *parsed = attempt;
                         after
@@ -59,7 +57,7 @@ fn read_parts<'t>(
                 // The digits directly after this field belong to the next field.
                 let is_adjacent =
                     matches!(parts.get(index + 1), Some(DatePatternPart::Field { .. }));
-                read_field(*letter, *count, is_adjacent, rest, locale, parsed)?
+                read_field(*letter, *count, is_adjacent, rest, names, parsed)?
             }
         };
     }
@@ -71,21 +69,21 @@ fn read_field<'t>(
     count: usize,
     is_adjacent: bool,
     text: &'t str,
-    locale: &Locale,
+    names: &CalendarNames,
     parsed: &mut ParsedDate,
 ) -> Option<&'t str> {
     let text = text.trim_start_matches(|c: char| letter == 'p' && c == ' ');
     match (letter, count) {
         ('M' | 'L', 3..) => {
-            let (month, rest) = name(text, &[&locale.months, &locale.short_months])?;
+            let (month, rest) = name(text, &[&names.months, &names.short_months])?;
             parsed.month = Some(i64::try_from(month + 1).ok()?);
             return Some(rest);
         }
         ('E', _) | ('e' | 'c', 3..) => {
-            return name(text, &[&locale.days, &locale.short_days]).map(|(_, rest)| rest);
+            return name(text, &[&names.days, &names.short_days]).map(|(_, rest)| rest);
         }
         ('a', _) => {
-            let (half, rest) = name(text, &[&locale.halves])?;
+            let (half, rest) = name(text, &[&names.halves])?;
             parsed.afternoon = Some(half == 1);
             return Some(rest);
         }

@@ -1,17 +1,13 @@
 //! Names and signs of a few languages.
 
-use meantime_core::time::{MONTH_NAMES, WEEKDAY_NAMES};
+use meantime_core::time::CalendarNames;
 
 /// What a language writes differently.
 #[derive(Debug)]
 pub(crate) struct Locale {
     pub(super) decimal: char,
     pub(super) grouping: char,
-    pub(super) months: [&'static str; 12],
-    pub(super) short_months: [&'static str; 12],
-    pub(super) days: [&'static str; 7],
-    pub(super) short_days: [&'static str; 7],
-    pub(super) halves: [&'static str; 2],
+    pub(super) names: CalendarNames,
 }
 
 impl Locale {
@@ -34,175 +30,177 @@ impl Locale {
     }
 }
 
-static ENGLISH: Locale = Locale {
-    decimal: '.',
-    grouping: ',',
-    months: MONTH_NAMES,
-    short_months: [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ],
-    days: WEEKDAY_NAMES,
-    short_days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-    halves: ["AM", "PM"],
-};
+static ENGLISH: Locale = Locale { decimal: '.', grouping: ',', names: CalendarNames::ENGLISH };
 
 static SPANISH: Locale = Locale {
     decimal: ',',
     grouping: '.',
-    months: [
-        "enero",
-        "febrero",
-        "marzo",
-        "abril",
-        "mayo",
-        "junio",
-        "julio",
-        "agosto",
-        "septiembre",
-        "octubre",
-        "noviembre",
-        "diciembre",
-    ],
-    short_months: [
-        "ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic",
-    ],
-    days: ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"],
-    short_days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
-    halves: ["a.\u{a0}m.", "p.\u{a0}m."],
+    names: CalendarNames {
+        months: [
+            "enero",
+            "febrero",
+            "marzo",
+            "abril",
+            "mayo",
+            "junio",
+            "julio",
+            "agosto",
+            "septiembre",
+            "octubre",
+            "noviembre",
+            "diciembre",
+        ],
+        short_months: [
+            "ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic",
+        ],
+        days: ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"],
+        short_days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
+        halves: ["a.\u{a0}m.", "p.\u{a0}m."],
+    },
 };
 
 static FRENCH: Locale = Locale {
     decimal: ',',
     grouping: '\u{202f}',
-    months: [
-        "janvier",
-        "février",
-        "mars",
-        "avril",
-        "mai",
-        "juin",
-        "juillet",
-        "août",
-        "septembre",
-        "octobre",
-        "novembre",
-        "décembre",
-    ],
-    short_months: [
-        "janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.",
-        "déc.",
-    ],
-    days: ["lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"],
-    short_days: ["lun.", "mar.", "mer.", "jeu.", "ven.", "sam.", "dim."],
-    halves: ["AM", "PM"],
+    names: CalendarNames {
+        months: [
+            "janvier",
+            "février",
+            "mars",
+            "avril",
+            "mai",
+            "juin",
+            "juillet",
+            "août",
+            "septembre",
+            "octobre",
+            "novembre",
+            "décembre",
+        ],
+        short_months: [
+            "janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.",
+            "nov.", "déc.",
+        ],
+        days: ["lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"],
+        short_days: ["lun.", "mar.", "mer.", "jeu.", "ven.", "sam.", "dim."],
+        halves: ["AM", "PM"],
+    },
 };
 
 static GERMAN: Locale = Locale {
     decimal: ',',
     grouping: '.',
-    months: [
-        "Januar",
-        "Februar",
-        "März",
-        "April",
-        "Mai",
-        "Juni",
-        "Juli",
-        "August",
-        "September",
-        "Oktober",
-        "November",
-        "Dezember",
-    ],
-    short_months: [
-        "Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.",
-        "Dez.",
-    ],
-    days: ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
-    short_days: ["Mo.", "Di.", "Mi.", "Do.", "Fr.", "Sa.", "So."],
-    halves: ["AM", "PM"],
+    names: CalendarNames {
+        months: [
+            "Januar",
+            "Februar",
+            "März",
+            "April",
+            "Mai",
+            "Juni",
+            "Juli",
+            "August",
+            "September",
+            "Oktober",
+            "November",
+            "Dezember",
+        ],
+        short_months: [
+            "Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.",
+            "Dez.",
+        ],
+        days: ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
+        short_days: ["Mo.", "Di.", "Mi.", "Do.", "Fr.", "Sa.", "So."],
+        halves: ["AM", "PM"],
+    },
 };
 
 static PORTUGUESE: Locale = Locale {
     decimal: ',',
     grouping: '.',
-    months: [
-        "janeiro",
-        "fevereiro",
-        "março",
-        "abril",
-        "maio",
-        "junho",
-        "julho",
-        "agosto",
-        "setembro",
-        "outubro",
-        "novembro",
-        "dezembro",
-    ],
-    short_months: [
-        "jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.",
-        "dez.",
-    ],
-    days: [
-        "segunda-feira",
-        "terça-feira",
-        "quarta-feira",
-        "quinta-feira",
-        "sexta-feira",
-        "sábado",
-        "domingo",
-    ],
-    short_days: ["seg.", "ter.", "qua.", "qui.", "sex.", "sáb.", "dom."],
-    halves: ["AM", "PM"],
+    names: CalendarNames {
+        months: [
+            "janeiro",
+            "fevereiro",
+            "março",
+            "abril",
+            "maio",
+            "junho",
+            "julho",
+            "agosto",
+            "setembro",
+            "outubro",
+            "novembro",
+            "dezembro",
+        ],
+        short_months: [
+            "jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.",
+            "dez.",
+        ],
+        days: [
+            "segunda-feira",
+            "terça-feira",
+            "quarta-feira",
+            "quinta-feira",
+            "sexta-feira",
+            "sábado",
+            "domingo",
+        ],
+        short_days: ["seg.", "ter.", "qua.", "qui.", "sex.", "sáb.", "dom."],
+        halves: ["AM", "PM"],
+    },
 };
 
 static ITALIAN: Locale = Locale {
     decimal: ',',
     grouping: '.',
-    months: [
-        "gennaio",
-        "febbraio",
-        "marzo",
-        "aprile",
-        "maggio",
-        "giugno",
-        "luglio",
-        "agosto",
-        "settembre",
-        "ottobre",
-        "novembre",
-        "dicembre",
-    ],
-    short_months: [
-        "gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic",
-    ],
-    days: ["lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato", "domenica"],
-    short_days: ["lun", "mar", "mer", "gio", "ven", "sab", "dom"],
-    halves: ["AM", "PM"],
+    names: CalendarNames {
+        months: [
+            "gennaio",
+            "febbraio",
+            "marzo",
+            "aprile",
+            "maggio",
+            "giugno",
+            "luglio",
+            "agosto",
+            "settembre",
+            "ottobre",
+            "novembre",
+            "dicembre",
+        ],
+        short_months: [
+            "gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic",
+        ],
+        days: ["lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato", "domenica"],
+        short_days: ["lun", "mar", "mer", "gio", "ven", "sab", "dom"],
+        halves: ["AM", "PM"],
+    },
 };
 
 static DUTCH: Locale = Locale {
     decimal: ',',
     grouping: '.',
-    months: [
-        "januari",
-        "februari",
-        "maart",
-        "april",
-        "mei",
-        "juni",
-        "juli",
-        "augustus",
-        "september",
-        "oktober",
-        "november",
-        "december",
-    ],
-    short_months: [
-        "jan", "feb", "mrt", "apr", "mei", "jun", "jul", "aug", "sep", "okt", "nov", "dec",
-    ],
-    days: ["maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag", "zondag"],
-    short_days: ["ma", "di", "wo", "do", "vr", "za", "zo"],
-    halves: ["a.m.", "p.m."],
+    names: CalendarNames {
+        months: [
+            "januari",
+            "februari",
+            "maart",
+            "april",
+            "mei",
+            "juni",
+            "juli",
+            "augustus",
+            "september",
+            "oktober",
+            "november",
+            "december",
+        ],
+        short_months: [
+            "jan", "feb", "mrt", "apr", "mei", "jun", "jul", "aug", "sep", "okt", "nov", "dec",
+        ],
+        days: ["maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag", "zondag"],
+        short_days: ["ma", "di", "wo", "do", "vr", "za", "zo"],
+        halves: ["a.m.", "p.m."],
+    },
 };

@@ -178,7 +178,7 @@ impl Parser<'_> {
         self.stops_at_then = stops;
         let condition = condition?;
         if !self.skip_then(start) {
-            let message = "a condition stands in parentheses";
+            let message = "a condition is written in parentheses";
             let help = "write `if (condition) a else b`";
             return Err(self.error_with_help(condition.span, message, help));
         }

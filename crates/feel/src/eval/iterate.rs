@@ -92,7 +92,7 @@ impl Evaluator<'_> {
                 Some(items.to_vec())
             }
             Value::Null => {
-                self.null(|| "null cannot be gone through".to_owned());
+                self.null(|| "null cannot be iterated".to_owned());
                 None
             }
             other => match interval(other) {

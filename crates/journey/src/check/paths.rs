@@ -21,13 +21,13 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
                 let message = format!("nothing leads to `{}`", state.id);
                 report.warn(Code::Flow, state.span, message);
             } else if !can_end(scope, &state.id) {
-                let message = format!("no path from `{}` comes to an end", state.id);
+                let message = format!("no path from `{}` reaches an end", state.id);
                 if journey.is_durable() || journey.timeout.is_some() {
                     report.warn(Code::Flow, state.span, message);
                 } else {
                     report
                         .error(Code::Flow, state.span, message)
-                        .help("lead it to `succeed` or `fail`, or bound it with `spec.execution`");
+                        .help("add a path to `succeed` or `fail`, or set a deadline with `spec.execution`");
                 }
             }
         }

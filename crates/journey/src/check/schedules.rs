@@ -34,7 +34,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
                     format!("runs scheduled from `{}` reach {}", start.id, named.join(", "));
                 report
                     .error(Code::SchedulePath, start.span, message)
-                    .help("nobody is there to submit: a scheduled path has no wait or webhook");
+                    .help("a scheduled run has no client that submits: its path cannot have a `wait` or `webhook`");
             }
         }
     }

@@ -28,7 +28,7 @@ fn check_target(
     if scope.states.contains_key(id) || scope.broken.contains(id) {
         return;
     }
-    let message = format!("`{from}` goes to `{id}`, which is not a state of {}", owner.name());
+    let message = format!("`{from}` refers to `{id}`, which is not a state of {}", owner.name());
     report.error(Code::Target, target.span, message);
     let elsewhere = scopes(journey).into_iter().find(|(_, scope)| scope.states.contains_key(id));
     match elsewhere {

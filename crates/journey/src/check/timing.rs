@@ -66,9 +66,9 @@ fn check_sync_timer(journey: &Journey, report: &mut Report) {
     }
     if let Some(state) = first_timer(journey, &journey.main) {
         let message = format!("a synchronous start meets the timer `{}` first", state.id);
-        report
-            .warn(Code::SyncTimer, state.span, message)
-            .help("it answers with the running status; `startMode: async` says so at once");
+        report.warn(Code::SyncTimer, state.span, message).help(
+            "the start is answered with the running status; `startMode: async` makes that explicit",
+        );
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `state/*`, `task/*` | one file per state type and task kind |
 //! | `data`, `overlay` | contexts, and the writes of branches on top of them |
 //! | `evaluate` | evaluation of expressions for a frame |
-//! | `finish`, `outcome` | the end of a frame; the end of the run, compensation |
+//! | `outcome` | the end of a frame; the end of the run, compensation |
 //! | `cancel` | cancels frames that lost a race |
 //! | `transition` | what a state returns: next, wait, end or error |
 //! | `saved` | what is remembered between turns |
@@ -23,7 +23,6 @@ mod data;
 mod dispatch;
 mod evaluate;
 mod event;
-mod finish;
 mod inspect;
 mod outcome;
 mod overlay;

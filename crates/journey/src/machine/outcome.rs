@@ -1,12 +1,13 @@
-//! The end of a run: its outcome, its summary and its compensation.
+//! The end of a frame: of a branch, of a call, or of the run with its outcome, its summary and its
+//! compensation.
 
 use meantime_core::{
     ChildSpec, Effect, EffectKey, Failure, Fault, Json, Outcome, ParentClose, Status,
 };
 use meantime_value::Value;
 
-use super::run::{Run, root_state};
-use super::saved::{PendingOutcome, ROOT_FRAME, RunRole};
+use super::run::{Run, root_state, state_mismatch};
+use super::saved::{FrameId, PendingOutcome, ROOT_FRAME, RunRole, ScopeName};
 use super::start::COMPENSATION_ELEMENT;
 use super::state::{error_of, termination_name};
 use super::transition::ScopeEnd;
@@ -23,6 +24,19 @@ const COMPENSATION_OVERDUE: &str = "COMPENSATION_OVERDUE";
 const COMPENSATION_TIMER_ELEMENT: &str = "compensation";
 
 impl Run<'_> {
+    pub(super) fn end_frame(&mut self, id: FrameId, end: ScopeEnd) -> Result<(), Fault> {
+        let frame = self.frame(id)?;
+        let (scope, parent) = (frame.scope.clone(), frame.parent);
+        match (scope, parent) {
+            (ScopeName::Root, _) => self.end_run(end),
+            (ScopeName::Branch(name), Some(parent)) => self.branch_ended(parent, &name, id, end),
+            (ScopeName::Call(name), Some(parent)) => self.call_ended(parent, &name, id, end),
+            (ScopeName::Branch(_) | ScopeName::Call(_), None) => {
+                Err(state_mismatch("a frame belongs to nothing"))
+            }
+        }
+    }
+
     /// The root scope has ended.
     pub(super) fn end_run(&mut self, end: ScopeEnd) -> Result<(), Fault> {
         let context = self.final_context()?;
@@ -223,7 +237,7 @@ impl Run<'_> {
 
     pub(super) fn compensation_overdue(&mut self) {
         let element = self.element_path(ROOT_FRAME);
-        let failure = Failure::new(COMPENSATION_OVERDUE, "the compensation has not come to an end");
+        let failure = Failure::new(COMPENSATION_OVERDUE, "the compensation has not ended");
         self.saved.overdue = Some(self.push(Effect::Incident { element, failure }));
     }
 }

@@ -106,7 +106,11 @@ impl Reader<'_> {
         let inside = fields.get("resultVar");
         if let (Some(beside), None) = (beside, inside) {
             self.report
-                .warn(Code::ResultVarBeside, beside.span, "`resultVar` stands beside its transform")
+                .warn(
+                    Code::ResultVarBeside,
+                    beside.span,
+                    "`resultVar` is written next to the transform",
+                )
                 .help("move it into the block `transform`");
         }
         let result_var = inside.or(beside);

@@ -250,7 +250,7 @@ impl Reader<'_> {
                     let message = format!("a notification has no `{key}`");
                     self.report
                         .error(code, node.span, message)
-                        .help("nobody waits for its answer; use `mode: requestResponse`");
+                        .help("no client waits for its answer; use `mode: requestResponse`");
                 }
             }
             return (Some(None), Some(None));

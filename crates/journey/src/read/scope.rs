@@ -63,7 +63,7 @@ impl Reader<'_> {
                 continue;
             }
             let known: Vec<&str> = states.iter().map(|it| it.key.as_str()).collect();
-            let message = format!("`{from}` goes to `{id}`, which is not a state of its scope");
+            let message = format!("`{from}` refers to `{id}`, which is not a state of its scope");
             self.report
                 .error(Code::Target, span, message)
                 .help(format!("states there: {}", known.join(", ")));

@@ -233,7 +233,9 @@ impl<'a> Reader<'a> {
         if let Some(node) = inner.get("cancellable") {
             if self.kind == Kind::Api {
                 let message = "an API has no `cancellable`";
-                self.report.error(code, node.span, message).help("nobody can cancel one request");
+                self.report
+                    .error(code, node.span, message)
+                    .help("a single request cannot be cancelled");
             }
             cancellable = self.boolean(node, "spec.lifecycle.cancellable", code).unwrap_or(true);
         }

@@ -41,7 +41,7 @@ impl Reader<'_> {
             None => None,
         };
         if let Some(node) = beside.used_beside {
-            let message = format!("keys of `{}` stand beside it", kind.name());
+            let message = format!("keys of `{}` are written next to it", kind.name());
             self.report
                 .warn(Code::StepBeside, node.span, message)
                 .help(format!("move them into the block `{}`", kind.name()));
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 let message = format!("`{name}.timeoutSec` without `onTimeout`");
                 self.report
                     .error(Code::StepTimeout, node.span, message)
-                    .help("say where the journey goes when nobody submits in time");
+                    .help("say with `next` what follows when no submission arrives in time");
                 None
             }
             (None, Some(node)) => {

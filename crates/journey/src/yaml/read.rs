@@ -267,7 +267,7 @@ impl Builder<'_> {
                         }
                     };
                     if !seen.insert(text.clone()) {
-                        problem = Some((span, format!("the key `{text}` stands here twice")));
+                        problem = Some((span, format!("the key `{text}` occurs twice")));
                     }
                     *key = Some((text, span));
                 }

@@ -89,7 +89,7 @@ fn aliases_are_refused_and_never_expanded() {
             ! 2:4 an alias: journeys have none
             ! 3:4 an alias: journeys have none
             ! 4:10 a tag: journeys have none
-            ! 6:1 the key `e` stands here twice
+            ! 6:1 the key `e` occurs twice
         "#]],
     );
 }

@@ -68,7 +68,7 @@ impl Advances {
         let (now, counted) = (clock.now().engine, machine.counters().fired);
         let fired = counted - *self.fired_before.get_or_insert(counted);
         if request.to < now && fired == 0 {
-            let text = format!("the clock stands at {now} and never goes back");
+            let text = format!("the clock is at {now} and never goes back");
             return self.answer(Err(Error::Invalid(text)));
         }
         if fired > request.limit {

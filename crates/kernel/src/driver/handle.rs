@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::advance::{Advance, Advanced};
-use super::heartbeat;
+use super::heartbeat::{self, Joined};
 use super::maintenance::MaintenanceStats;
 use super::run::{ClockStep, Message, Parts, Run, Tickets};
 use crate::admission::{Admitted, Gate};
@@ -142,19 +142,28 @@ impl Builder {
         self
     }
 
-    /// Recovers from the store and starts. Needs a tokio runtime.
-    pub async fn start(self) -> Result<Kernel, store::Error> {
-        let clock = Arc::new(AdjustedClock::new(self.clock));
-        let joined = heartbeat::send_heartbeat(&*self.store, &clock).await?;
+    /// Joins the nodes that share the store, and reads its unfinished work.
+    async fn recover(
+        &self,
+        clock: &AdjustedClock,
+    ) -> Result<(Joined, store::Recovered), store::Error> {
+        let joined = heartbeat::send_heartbeat(&*self.store, clock).await?;
         let recovered = self.store.recover(joined.membership.partition()).await?;
         if !self.clock_may_be_behind {
-            check_clock(&clock, &recovered)?;
+            check_clock(clock, &recovered)?;
         }
-        let definitions = self.store.definitions(DefinitionFilter::default()).await?;
         if let Some(clock) = &self.virtual_clock {
             // Engine time never goes back, also across restarts (T13).
             clock.advance_to(recovered.clock);
         }
+        Ok((joined, recovered))
+    }
+
+    /// Recovers from the store and starts. Needs a tokio runtime.
+    pub async fn start(self) -> Result<Kernel, store::Error> {
+        let clock = Arc::new(AdjustedClock::new(self.clock.clone()));
+        let (joined, recovered) = self.recover(&clock).await?;
+        let definitions = self.store.definitions(DefinitionFilter::default()).await?;
         let (messages, receiver) = mpsc::unbounded_channel();
         let (report, maintenance_stats) = watch::channel(MaintenanceStats::default());
         let paused = Arc::new(AtomicBool::new(recovered.paused));

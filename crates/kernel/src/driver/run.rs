@@ -108,6 +108,19 @@ pub(super) struct Parts {
     pub(super) runtime: Handle,
 }
 
+/// Ends the process when the loop panics. An invariant of the machine is broken then: what it would
+/// do next cannot be trusted, and without the loop the process would look alive and do nothing.
+/// After a restart the store has all that was acknowledged.
+struct EndsWithTheLoop;
+
+impl Drop for EndsWithTheLoop {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 /// Gives every caller a ticket.
 #[derive(Clone, Default)]
 pub(super) struct Tickets(Arc<AtomicU64>);
@@ -213,6 +226,7 @@ impl Run {
     ) -> io::Result<()> {
         let own = runtime::Builder::new_current_thread().enable_all().build()?;
         let run = move || {
+            let _guard = EndsWithTheLoop;
             let stopped = own.block_on(self.run(membership, recovered, definitions));
             // The caller of `stop` may open the store again as soon as it is answered, so
             // everything here that uses the store is dropped first.
@@ -678,4 +692,31 @@ async fn tree(store: &dyn Store, root: InstanceId) -> Result<Vec<InstanceRow>, s
         next.extend(store.children(id).await?.into_iter().map(|child| child.id));
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// In a process of its own, because it ends.
+    #[test]
+    fn a_panic_of_the_loop_ends_the_process() {
+        const PANICS: &str = "MEANTIME_TEST_LOOP_PANICS";
+        if std::env::var_os(PANICS).is_some() {
+            let run = std::thread::spawn(|| {
+                let _guard = EndsWithTheLoop;
+                panic!("an invariant is broken");
+            });
+            assert!(run.join().is_ok(), "not reached");
+            return;
+        }
+        let test = std::env::current_exe().expect("a test is a program");
+        let name = "driver::run::tests::a_panic_of_the_loop_ends_the_process";
+        let mut process = Command::new(test);
+        process.args([name, "--exact"]).env(PANICS, "").stdout(Stdio::null());
+        let status = process.stderr(Stdio::null()).status().expect("it runs");
+        assert!(!status.success(), "the process was ended");
+    }
 }

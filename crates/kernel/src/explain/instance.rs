@@ -33,7 +33,7 @@ pub fn explain_instance(
             0 => String::new(),
             others => format!(" (and {others} more incidents)"),
         };
-        format!("needs somebody{element}: {code}: {message}{others}; it ")
+        format!("needs an operator{element}: {code}: {message}{others}; it ")
     });
     let closing = if row.phase == Phase::Closing { "is closing and " } else { "" };
     let waits = waits(row, view, tasks, !incidents.is_empty(), now);
@@ -123,7 +123,7 @@ fn at(element: &str, name: &str) -> String {
 fn deadline(row: &InstanceRow) -> String {
     match row.open.timers.get(&Key::DEADLINE) {
         Some(timer) if timer.frozen => format!("; its deadline, {}, is frozen", timer.due_at),
-        Some(timer) => format!("; it must be over by {}", timer.due_at),
+        Some(timer) => format!("; it must end by {}", timer.due_at),
         None => String::new(),
     }
 }

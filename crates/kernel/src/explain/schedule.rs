@@ -18,7 +18,7 @@ pub fn explain_occurrence(row: &OccurrenceRow) -> String {
     let when = match late {
         0 => "on time".to_owned(),
         late if late > 0 => format!("{late} ms late, at {}", row.decided_at),
-        _ => format!("early, by hand, at {}", row.decided_at),
+        _ => format!("early, manually, at {}", row.decided_at),
     };
     match it.outcome {
         OccurrenceOutcome::Started => {
@@ -52,12 +52,12 @@ pub fn explain_schedule(
     let what = format!("{:?} version {}{subject} {rule}", spec.definition, spec.version);
     let over = view.runs_executed;
     let runs = match spec.max_runs {
-        Some(most) => format!("; {over} of {most} runs are over"),
-        None => format!("; {over} runs are over"),
+        Some(most) => format!("; {over} of {most} runs have ended"),
+        None => format!("; {over} runs have ended"),
     };
     let running = match view.running {
         0 => String::new(),
-        running => format!(", {running} going on"),
+        running => format!(", {running} in progress"),
     };
     let last = last.map_or_else(String::new, |last| format!("; {}", explain_occurrence(last)));
     format!("the schedule starts {what}{}{runs}{running}{last}", next(row, view))

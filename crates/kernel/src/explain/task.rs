@@ -7,8 +7,7 @@ use crate::store::{HistoryRow, TaskRow, TaskState};
 
 /// The state of a task, what it waits for, and how its last attempt failed.
 pub fn explain_task(task: &TaskRow, now: Timestamp) -> String {
-    let deadline =
-        task.deadline_at.map_or_else(String::new, |at| format!("; it must be over by {at}"));
+    let deadline = task.deadline_at.map_or_else(String::new, |at| format!("; it must end by {at}"));
     let what = format!("the task {:?} at {:?}", task.spec.name, task.spec.element);
     let deadline = if task.state == TaskState::Done { String::new() } else { deadline };
     format!("{what} {}{deadline}", standing(task, now))
@@ -39,7 +38,7 @@ pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
             let lease = task.lease.as_ref();
             let worker = lease.map_or("a worker", |lease| lease.worker.as_str());
             let until = lease.map_or_else(String::new, |lease| format!(" until {}", lease.until));
-            format!("is with {worker}{until}, {attempts}{failed}")
+            format!("is leased by {worker}{until}, {attempts}{failed}")
         }
         TaskState::Held => {
             format!("is held by an incident: {} leases in a row expired", task.expiries)
@@ -47,9 +46,9 @@ pub(super) fn standing(task: &TaskRow, now: Timestamp) -> String {
         TaskState::Done => match &task.outcome {
             Some(TaskOutcome::Failed { failure, .. }) => {
                 let (code, message) = (&failure.code, &failure.message);
-                format!("failed with {code}: {message}; nobody awaited it")
+                format!("failed with {code}: {message}; the instance did not wait for it")
             }
-            _ => "is done; nobody awaited it".to_owned(),
+            _ => "has completed; the instance did not wait for it".to_owned(),
         },
     }
 }
@@ -69,7 +68,7 @@ pub fn explain_past_task(history: &[HistoryRow], task: TaskId) -> Option<String>
                 format!("failed at attempt {attempt} with {code}: {message} at {at},")
             }
             Record::LeaseExpired { key, worker, .. } if *key == task.0 => {
-                format!("was not reported on by {worker} until {at},")
+                format!("had no report from {worker} until {at},")
             }
             Record::Event { name, key, note, message, .. }
                 if *key == Some(task.0) && (name == "taskCompleted" || name == "taskFailed") =>

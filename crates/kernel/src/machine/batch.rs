@@ -7,13 +7,16 @@ use meantime_core::{
     Definition, DefinitionId, Event, Fault, IncidentId, InstanceId, TaskId, Timestamp, Turn,
 };
 
+use super::claim::ParkedClaim;
 use super::damage::cancel_in;
 use super::definitions::Loaded;
 use super::end::Runnable;
 use super::engine::Machine;
+use super::global_queue::GlobalCommand;
+use super::in_flight::ComputedTurns;
 use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
-use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
+use super::mailbox::{MailboxItem, PendingItem};
 use super::outcome::TurnResult;
 use super::pace;
 use super::ready::{Class, Mix, PickRules};
@@ -22,7 +25,8 @@ use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{
-    self, FetchRequest, Fetched, InstanceRow, Phase, Plan, TaskRow, TimerKey, Unit, Wanted, Write,
+    self, FetchRequest, Fetched, InboxRow, InstanceRow, Phase, Plan, TaskRow, TimerKey, Unit,
+    Wanted, Write,
 };
 
 /// The most global commands in one batch.
@@ -64,26 +68,19 @@ pub(super) struct Batch {
     /// The number under which the store commits it; zero before the plan is made.
     pub(super) commit: u64,
     /// Whether it fires timers, and whether one of them is overdue.
-    fires: bool,
+    pub(super) fires: bool,
     is_overdue: bool,
     /// Its computed turns, while it waits for an earlier batch that fires timers.
-    pub(super) held: Option<Vec<Option<Result<Turn, Fault>>>>,
+    pub(super) held: Option<ComputedTurns>,
 }
 
 impl Batch {
     /// Lets claims that get no task ask the store once more.
     fn repeat_claims(&self) {
         for global in &self.global {
-            if let GlobalAction::Claim(claim) = &global.item {
-                claim.was_crowded_out.set(true);
+            if let Some(claim) = global.action.claim() {
+                claim.ask_again();
             }
-        }
-    }
-
-    /// A global command was answered or became something else, independent of the commit's result.
-    pub(super) fn finish_global(&mut self, number: usize) {
-        if let Some(global) = self.global.get_mut(number) {
-            global.over = true;
         }
     }
 }
@@ -156,17 +153,21 @@ impl Batch {
     }
 
     /// Takes out an entry with a slow turn; an empty entry keeps its index.
-    fn take_slow(&mut self, index: usize) -> Option<BatchEntry> {
-        let entry = self.entries.get_mut(index)?;
+    fn take_slow(&mut self, index: usize) -> BatchEntry {
+        let entry = self.entry_mut(index);
         let gone = BatchEntry { left: true, ..BatchEntry::new(entry.id) };
-        Some(std::mem::replace(entry, gone))
+        std::mem::replace(entry, gone)
+    }
+
+    /// Adds a unit to the plan.
+    pub(super) fn add_unit(&mut self, unit: Unit, origin: UnitOrigin) {
+        self.units.push(unit);
+        self.origins.push(origin);
     }
 
     pub(super) fn add_turn(&mut self, index: usize, builder: Box<TurnBuilder>) {
-        if let Some(entry) = self.entries.get_mut(index) {
-            entry.builder = Some(builder);
-            self.turns.push(index);
-        }
+        self.entry_mut(index).builder = Some(builder);
+        self.turns.push(index);
     }
 }
 
@@ -174,6 +175,11 @@ impl BatchEntry {
     /// The definition of its instance, as far as it is known.
     pub(super) fn definition_id(&self) -> DefinitionId {
         self.builder.as_ref().map_or(DefinitionId(0), |it| it.row.definition)
+    }
+
+    /// Whether a caller of the entry waits in this way.
+    fn is_awaited(&self, wait: Wait) -> bool {
+        self.items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
     }
 
     fn new(id: InstanceId) -> Self {
@@ -222,7 +228,7 @@ impl Machine {
         // On a shared store the commits of two batches run in parallel and may finish in any order.
         // While a batch with overdue timers is in flight, no second one with timers is started, so
         // that they fire in due order (T8).
-        let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
+        let in_order = self.config.shared_store && self.batches.any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
         let picked = self.mailboxes.pick(&PickRules {
             now: self.clock,
@@ -241,20 +247,17 @@ impl Machine {
         let fresh = batch.entries.len();
         self.note_timers(&mut batch);
         self.slow.join(&mut batch);
-        let global = self.global.len().min(GLOBAL_PER_BATCH);
-        batch.global = self.global.drain(..global).collect();
+        batch.global = self.global.take(GLOBAL_PER_BATCH);
         if batch.entries.is_empty() && batch.global.is_empty() {
             // The picked mailboxes may have been empty; what was skipped waits for another event.
             return found && !self.mailboxes.none_ready();
         }
         let request = self.request(&mut batch, fresh);
-        let number = self.next_batch;
-        self.next_batch += 1;
         let nothing_to_read = request.instances.is_empty()
             && request.tasks.is_empty()
             && request.claims.is_empty()
             && request.incidents.is_empty();
-        self.batches.insert(number, batch);
+        let number = self.batches.begin(batch);
         if nothing_to_read {
             self.fetched(number, Ok(Fetched::default()));
         } else {
@@ -266,7 +269,7 @@ impl Machine {
     /// Whether background turns have to wait while starts come in: a batch that could not take all
     /// of them is in flight, or has been a moment ago.
     fn background_rests(&self) -> bool {
-        self.batches.values().any(|batch| batch.mix == Mix::MixedAndCut)
+        self.batches.any(|batch| batch.mix == Mix::MixedAndCut)
             || self.pace.rests_until().is_some_and(|at| !self.has_passed(at, pace::REST_MS))
     }
 
@@ -284,22 +287,11 @@ impl Machine {
         }
     }
 
-    /// Whether an earlier batch fires timers and has no commit number yet. Timers fire in due
-    /// order, however long their turns take to read and compute (T8). A slow turn has left its
-    /// batch and does not count.
-    fn waits_for_timers(&self, number: u64) -> bool {
-        let fires = |batch: &Batch| batch.fires && batch.commit == 0;
-        self.batches.get(&number).is_some_and(|batch| batch.fires)
-            && self.batches.range(..number).any(|(_, batch)| fires(batch))
-    }
-
     /// Continues a batch whose turns waited for an earlier one.
     pub(super) fn resume_held_batches(&mut self) {
-        let held = self.batches.iter().filter(|(_, batch)| batch.held.is_some());
-        let next = held.map(|(number, _)| *number).find(|number| !self.waits_for_timers(*number));
-        let Some(number) = next else { return };
-        let turns = self.batches.get_mut(&number).and_then(|batch| batch.held.take());
-        self.advanced(number, turns.unwrap_or_default());
+        if let Some((number, turns)) = self.batches.take_held() {
+            self.advanced(number, turns);
+        }
     }
 
     fn begin_entry(&mut self, id: InstanceId, class: Class) -> Option<BatchEntry> {
@@ -313,7 +305,7 @@ impl Machine {
         let inbox = mailbox.durable;
         (mailbox.durable, mailbox.goes_on) = (false, false);
         let items = self.mailboxes.take(id, from_memory);
-        let cached = self.cache.take(id);
+        let cached = self.memory.take(id);
         Some(BatchEntry { class, items, inbox, cached, ..BatchEntry::new(id) })
     }
 
@@ -341,7 +333,7 @@ impl Machine {
             let inbox = entry.inbox || (row && self.config.shared_store);
             // An event that cannot be decoded blocks the ones after it, so the inbox is always
             // read.
-            let inbox = inbox || self.damaged.contains(&entry.id);
+            let inbox = inbox || self.memory.is_damaged(entry.id);
             if row || inbox {
                 batch.wanted.push(Wanted { id: entry.id, row, inbox });
             }
@@ -349,20 +341,15 @@ impl Machine {
             batch.incidents.extend(entry.items.iter().filter_map(|it| it.item.incident()));
         }
         let mut claims = Vec::new();
-        let wanted_tasks: usize = batch.global.iter().map(claim_size).sum();
+        // Claims of one batch may match the same rows: each reads enough for all of them.
+        let claiming = batch.global.iter().filter_map(|global| global.action.claim());
+        let limit = claiming.map(ParkedClaim::max).sum::<usize>().min(self.limits.claim_tasks);
         for (number, global) in batch.global.iter().enumerate() {
-            tasks.extend(global.item.tasks());
-            match &global.item {
-                GlobalAction::Claim(claim) => {
-                    claim.seen.set(self.claims.offered());
-                    // Claims of one batch may match the same rows: each reads enough for all of
-                    // them.
-                    let limit = wanted_tasks.min(self.limits.claim_tasks);
-                    claims.push(claim.query(limit, &self.claims.busy));
-                    batch.claims.push(number);
-                }
-                GlobalAction::Incident { incident, .. } => batch.incidents.push(*incident),
-                _ => {}
+            tasks.extend(global.action.tasks());
+            batch.incidents.extend(global.action.incident().map(|(incident, ..)| incident));
+            if let Some(claim) = global.action.claim() {
+                claims.push(self.claims.query(claim, limit));
+                batch.claims.push(number);
             }
         }
         batch.tasks = tasks.into_iter().collect();
@@ -378,7 +365,7 @@ impl Machine {
 
     /// The reads of a batch are answered: builds its turns.
     pub(super) fn fetched(&mut self, number: u64, fetched: Result<Fetched, store::Error>) {
-        let Some(mut batch) = self.batches.remove(&number) else { return };
+        let mut batch = self.batches.take(number);
         let mut fetched = match fetched {
             Ok(fetched) => fetched,
             Err(error) => {
@@ -416,7 +403,7 @@ impl Machine {
             batch.repeat_claims();
         }
         batch.fetched = fetched;
-        self.batches.insert(number, batch);
+        self.batches.put_back(number, batch);
         if jobs.is_empty() {
             self.advanced(number, Vec::new());
         } else {
@@ -435,7 +422,8 @@ impl Machine {
             return;
         }
         for (index, _) in &batch.computed {
-            let Some(entry) = batch.entries.get_mut(*index) else { continue };
+            let entry = &mut batch.entries[*index];
+            // A start has no row yet that could be another one.
             let Some(builder) = entry.builder.as_ref().filter(|it| !it.insert) else { continue };
             let read = instances.remove(&entry.id).unwrap_or_default();
             // A row or event that cannot be decoded is handled by the new turn, which puts the
@@ -492,7 +480,50 @@ impl Machine {
         read: store::FetchedInstance,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) -> Option<Job> {
-        let entry = batch.entries.get_mut(index)?;
+        let (mut builder, inbox) = self.open_turn(batch, index, read, tasks)?;
+        let Some(loaded) = self.definitions.get(builder.row.definition).cloned() else {
+            self.wait_for_definition(batch, index, builder.row, !inbox.is_empty());
+            return None;
+        };
+        if let Loaded::Ready { notation, definition, .. } = &loaded {
+            batch.entry_mut(index).runnable = Some((notation.clone(), definition.clone()));
+        }
+        builder.awaited = batch.entry_mut(index).is_awaited(Wait::Idle);
+        builder.end_awaited = batch.entry_mut(index).is_awaited(Wait::Ended);
+        let builder = self.collect_events(batch, index, builder, inbox, tasks)?;
+        let builder = self.prepare_start(batch, index, builder, tasks)?;
+        if builder.start.is_none() && builder.events.is_empty() {
+            batch.add_turn(index, builder);
+            return None;
+        }
+        match loaded {
+            Loaded::Ready { notation, definition, version } => {
+                let runs = (notation, definition, version);
+                let job = job(&builder, runs, self.now.engine, &self.limits);
+                batch.entry_mut(index).builder = Some(builder);
+                Some(job)
+            }
+            Loaded::Broken => {
+                let text = "the definition cannot be loaded by this release";
+                let fault = Fault::new("definition_unloadable", text);
+                let mut env = self.env(tasks);
+                let turn_result = builder.finish_turn(Err(fault), None, &mut env);
+                self.add_turn_result(batch, index, turn_result);
+                None
+            }
+        }
+    }
+
+    /// The builder of a turn and the inbox it takes its events from; none if the instance has no
+    /// turn now: another node has locked it, it is damaged, or it has ended.
+    fn open_turn(
+        &mut self,
+        batch: &mut Batch,
+        index: usize,
+        read: store::FetchedInstance,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) -> Option<(Box<TurnBuilder>, Vec<InboxRow>)> {
+        let entry = batch.entry_mut(index);
         if read.busy {
             let (id, inbox) = (entry.id, entry.inbox);
             let items = std::mem::take(&mut entry.items);
@@ -508,7 +539,7 @@ impl Machine {
         let mut env = self.env(tasks);
         let started =
             entry.items.first().and_then(|item| TurnBuilder::of_start(entry.id, item, &mut env));
-        let mut builder = match (started, row) {
+        let builder = match (started, row) {
             (Some(started), _) => Box::new(started),
             (None, Some(row)) if !row.phase.is_ended() => {
                 let original = self.config.shared_store.then(|| Box::new(row.clone()));
@@ -521,26 +552,27 @@ impl Machine {
                 return None;
             }
         };
-        if let Some(mailbox) = self.mailboxes.get_mut(builder.row.id) {
-            mailbox.definition = builder.row.definition;
-        }
-        let Some(loaded) = self.definitions.get(builder.row.definition).cloned() else {
-            self.wait_for_definition(batch, index, builder.row, !read.inbox.is_empty());
-            return None;
-        };
-        builder.awaited = entry_awaits(batch, index, Wait::Idle);
-        builder.end_awaited = entry_awaits(batch, index, Wait::Ended);
+        self.mailboxes.of_batch(builder.row.id).definition = builder.row.definition;
+        Some((builder, read.inbox))
+    }
+
+    /// Takes the events of a turn; none if the instance is ended without them.
+    fn collect_events(
+        &mut self,
+        batch: &mut Batch,
+        index: usize,
+        mut builder: Box<TurnBuilder>,
+        inbox: Vec<InboxRow>,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) -> Option<Box<TurnBuilder>> {
         let limit = self.events_in_turn(builder.row.id);
-        builder.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
+        builder.more_inbox = inbox.len() >= self.limits.events_per_turn;
+        let cancel_event = cancel_in(&inbox);
         let cancel = self.slow.take_cancel(builder.row.id);
-        let entry = batch.entries.get_mut(index)?;
-        if let Loaded::Ready { notation, definition, .. } = &loaded {
-            entry.runnable = Some((notation.clone(), definition.clone()));
-        }
+        let entry = batch.entry_mut(index);
         let mut env = self.env(tasks);
-        let cancel_event = cancel_in(&read.inbox);
         let now = env.now.engine;
-        let overtakes = cancel.and_then(|_| builder.collect_cancel(&read.inbox, &entry.items, now));
+        let overtakes = cancel.and_then(|_| builder.collect_cancel(&inbox, &entry.items, now));
         if let Some(event) = overtakes {
             if cancel == Some(true) || matches!(builder.row.phase, Phase::Starting | Phase::Closing)
             {
@@ -550,43 +582,38 @@ impl Machine {
         } else if builder.insert {
             builder.deferred.extend(1..entry.items.len());
         } else {
-            builder.collect(read.inbox, &entry.items, limit, &mut env);
+            builder.collect(inbox, &entry.items, limit, &mut env);
         }
         if builder.has_no_start {
             let damage = "its start cannot be decoded";
             self.end_or_quarantine(batch, index, builder.row, cancel_event, damage, tasks);
             return None;
         }
-        if builder.start.is_some() {
-            let definition = entry.runnable.as_ref().map(|(_, definition)| &**definition);
-            builder.note_message_start(definition);
-            let limits = env.limits.clone();
-            builder.fix_deadline(definition, &limits);
-            if let Some(end) = builder.end_before_start(env.now.engine) {
-                self.end_by_kernel(batch, index, builder, &end, tasks);
-                return None;
-            }
+        Some(builder)
+    }
+
+    /// Fixes the deadline of an instance that starts; none if that has passed already, or if the
+    /// instance was cancelled before.
+    fn prepare_start(
+        &mut self,
+        batch: &mut Batch,
+        index: usize,
+        mut builder: Box<TurnBuilder>,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) -> Option<Box<TurnBuilder>> {
+        if builder.start.is_none() {
+            return Some(builder);
         }
-        if builder.start.is_none() && builder.events.is_empty() {
-            batch.add_turn(index, builder);
+        let runnable = batch.entry_mut(index).runnable.as_ref();
+        let definition = runnable.map(|(_, definition)| &**definition);
+        builder.note_message_start(definition);
+        let env = self.env(tasks);
+        builder.fix_deadline(definition, env.limits);
+        if let Some(end) = builder.end_before_start(env.now.engine) {
+            self.end_by_kernel(batch, index, builder, &end, tasks);
             return None;
         }
-        match loaded {
-            Loaded::Ready { notation, definition, version } => {
-                let runs = (notation, definition, version);
-                let job = job(&builder, runs, self.now.engine, &self.limits);
-                batch.entries.get_mut(index)?.builder = Some(builder);
-                Some(job)
-            }
-            Loaded::Broken => {
-                let text = "the definition cannot be loaded by this release";
-                let fault = Fault::new("definition_unloadable", text);
-                let mut env = self.env(tasks);
-                let turn_result = builder.finish_turn(Err(fault), None, &mut env);
-                self.add_turn_result(batch, index, turn_result);
-                None
-            }
-        }
+        Some(builder)
     }
 
     /// Ends an instance without calling its notation.
@@ -619,12 +646,10 @@ impl Machine {
         if row.turn_no > 0
             || goes_on && !items.iter().any(|it| matches!(it.item, MailboxItem::Start(..)))
         {
-            self.cache.put(row);
+            self.memory.keep(row);
         }
         self.requeue(id, items, had_inbox || entry.inbox, goes_on);
-        if let Some(mailbox) = self.mailboxes.get_mut(id) {
-            mailbox.waits_for_definition = true;
-        }
+        self.mailboxes.of_batch(id).waits_for_definition = true;
         self.definitions.wait(definition, id);
         if self.definitions.wants(definition) {
             self.output(Output::LoadDefinition(definition));
@@ -632,14 +657,12 @@ impl Machine {
     }
 
     /// The turns of a batch are computed: makes its plan.
-    pub(super) fn advanced(&mut self, number: u64, turns: Vec<Option<Result<Turn, Fault>>>) {
-        if self.waits_for_timers(number) {
-            if let Some(batch) = self.batches.get_mut(&number) {
-                batch.held = Some(turns);
-            }
+    pub(super) fn advanced(&mut self, number: u64, turns: ComputedTurns) {
+        if self.batches.waits_for_timers(number) {
+            self.batches.hold(number, turns);
             return;
         }
-        let Some(mut batch) = self.batches.remove(&number) else { return };
+        let mut batch = self.batches.take(number);
         if batch.lease_term != self.cluster.lease_term() {
             // The lease was lost since the batch began. Another process may have held the same node
             // number and used the sequence numbers that this plan would assign (I5). Nothing was
@@ -655,9 +678,8 @@ impl Machine {
             match turn {
                 Some(turn) => fresh.push((index, turn)),
                 None => {
-                    if let Some(entry) = batch.take_slow(index) {
-                        self.detach_slow_turn(entry, number, job, batch.lease_term);
-                    }
+                    let entry = batch.take_slow(index);
+                    self.detach_slow_turn(entry, number, job, batch.lease_term);
                 }
             }
         }
@@ -668,7 +690,8 @@ impl Machine {
         self.defer_heavy_turns(&mut batch, &mut fresh, &computed);
         batch.effects = fresh.iter().chain(&computed).map(|(_, turn)| effects(turn)).sum();
         for (index, turn) in computed.into_iter().chain(fresh) {
-            let Some(entry) = batch.entries.get_mut(index) else { continue };
+            let entry = batch.entry_mut(index);
+            // Stale: another node came before this turn ([`Self::drop_overtaken`] has counted it).
             let Some(builder) = entry.builder.take() else { continue };
             let runnable = entry.runnable.clone();
             let mut env = self.env(&no_tasks);
@@ -684,18 +707,14 @@ impl Machine {
         }
         let fetched = std::mem::take(&mut batch.fetched);
         if batch.units.is_empty() {
-            self.batches.insert(number, batch);
-            self.finish_batch(number, Vec::new());
+            self.finish_batch(batch, Vec::new());
             return;
         }
         let units = std::mem::take(&mut batch.units);
-        // Commits are numbered in the order in which they reach the store, so the last stored
-        // number answers whether an ambiguous commit took effect.
-        batch.commit = self.next_commit;
-        self.next_commit += 1;
+        batch.commit = self.batches.number_commit();
         let (now, lease_term) = (self.now.engine, self.cluster.lease_term());
         let plan = Plan { batch: batch.commit, now, units, lease_term };
-        self.batches.insert(number, batch);
+        self.batches.put_back(number, batch);
         self.output(Output::Commit(number, fetched, plan));
     }
 
@@ -728,9 +747,8 @@ impl Machine {
             left = left.saturating_sub(weight);
         }
         for (index, turn) in fresh.extract_if(.., |(index, _)| heavy.contains(index)) {
-            if let Some(entry) = batch.take_slow(index) {
-                self.defer_turn(entry, turn, batch.lease_term);
-            }
+            let entry = batch.take_slow(index);
+            self.defer_turn(entry, turn, batch.lease_term);
         }
     }
 
@@ -743,9 +761,7 @@ impl Machine {
         match turn_result {
             TurnResult::Unit(builder) => batch.add_turn(index, builder),
             TurnResult::Nothing(builder) => {
-                if let Some(entry) = batch.entries.get_mut(index) {
-                    entry.builder = Some(builder);
-                }
+                batch.entry_mut(index).builder = Some(builder);
             }
             TurnResult::OneByOne => {
                 let entry = batch.entry_mut(index);
@@ -753,9 +769,7 @@ impl Machine {
                 let items = std::mem::take(&mut entry.items);
                 let solo = items.len() + self.limits.events_per_turn.min(2);
                 self.requeue(id, items, inbox, true);
-                if let Some(mailbox) = self.mailboxes.get_mut(id) {
-                    mailbox.solo = solo;
-                }
+                self.mailboxes.of_batch(id).solo = solo;
             }
         }
     }
@@ -767,11 +781,12 @@ impl Machine {
         let no_tasks = BTreeMap::new();
         let mut env = self.env(&no_tasks);
         for index in std::mem::take(&mut batch.turns) {
-            let builder = batch.entries.get_mut(index).and_then(|entry| entry.builder.as_mut());
-            let Some((unit, row)) = builder.and_then(|it| it.finish(&mut env)) else { continue };
+            let builder = batch.entry_mut(index).builder.as_mut();
+            let builder = builder.expect("a turn has its builder until its batch is finished");
+            // Nothing to write: its events changed nothing.
+            let Some((unit, row)) = builder.finish(&mut env) else { continue };
             let cache_updates = cache_updates(&unit.writes, row.definition);
-            batch.units.push(unit);
-            batch.origins.push(UnitOrigin::Turn(index, Box::new(row), cache_updates));
+            batch.add_unit(unit, UnitOrigin::Turn(index, Box::new(row), cache_updates));
         }
     }
 
@@ -826,14 +841,4 @@ fn job(
         limits: limits.clone(),
         ops: row.meta.ops,
     }
-}
-
-/// Whether a caller of the entry waits in this way.
-fn entry_awaits(batch: &Batch, index: usize, wait: Wait) -> bool {
-    let items = batch.entries.get(index).map_or(&[][..], |entry| &entry.items);
-    items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
-}
-
-fn claim_size(global: &GlobalCommand) -> usize {
-    if let GlobalAction::Claim(claim) = &global.item { claim.command.max } else { 0 }
 }

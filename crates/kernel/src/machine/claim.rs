@@ -7,13 +7,14 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use meantime_core::{Limits, TaskId, TaskKind, Timestamp};
+use meantime_core::{Failure, Limits, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp};
 
 use super::io::Ticket;
 use super::mailbox::MailboxItem;
+use super::report::done;
 use crate::clock::Now;
 use crate::command::ClaimCommand;
-use crate::store::{ClaimQuery, TaskRow, TaskState, WaitingTask};
+use crate::store::{ClaimQuery, LeaseRow, TaskRow, TaskState, WaitingTask};
 
 /// The most offers remembered for claims that are about to wait.
 const REMEMBERED_OFFERS: usize = 1_024;
@@ -21,14 +22,14 @@ const REMEMBERED_OFFERS: usize = 1_024;
 /// A claim, possibly waiting for a task.
 #[derive(Debug, Clone)]
 pub(super) struct ParkedClaim {
-    pub(super) command: ClaimCommand,
+    command: ClaimCommand,
     /// The real time at which the worker stops waiting.
-    pub(super) until: Timestamp,
+    until: Timestamp,
     /// The number of offers when the store was asked.
-    pub(super) seen: Cell<u64>,
+    seen: Cell<u64>,
     /// All tasks found by the query were taken by others or past their deadline: there may be more
     /// after them.
-    pub(super) was_crowded_out: Cell<bool>,
+    was_crowded_out: Cell<bool>,
     /// Queue and type of the task that woke it: the claims behind it were not woken for this task.
     offer: Option<(String, Option<String>)>,
 }
@@ -47,9 +48,49 @@ impl ParkedClaim {
         }
     }
 
-    pub(super) fn query(&self, limit: usize, busy: &BTreeSet<TaskId>) -> ClaimQuery {
-        let (types, queues) = (self.command.types.clone(), self.command.queues.clone());
-        ClaimQuery { types, queues, limit, busy: busy.clone() }
+    /// How many tasks it takes at most.
+    pub(super) fn max(&self) -> usize {
+        self.command.max
+    }
+
+    /// If it gets no task, it asks the store once more: there may be some behind those that it
+    /// found.
+    pub(super) fn ask_again(&self) {
+        self.was_crowded_out.set(true);
+    }
+
+    /// Whether it asks the store once more; that is forgotten by this call.
+    pub(super) fn takes_another_look(&self) -> bool {
+        self.was_crowded_out.take()
+    }
+
+    /// Whether the worker waits for a task that is not ready yet.
+    pub(super) fn waits(&self, now: Now) -> bool {
+        self.until > now.real
+    }
+
+    /// The worker takes what there is now, and waits no longer.
+    pub(super) fn stop_waiting(&mut self) {
+        self.until = Timestamp::MIN;
+    }
+
+    /// The row of a task after this claim, and its number of claims before, which is the fence.
+    fn lease(&self, task: &TaskRow, now: Now) -> (Box<TaskRow>, u32) {
+        let mut row = Box::new(task.clone());
+        let after = |from: Timestamp, ms: u64| {
+            from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
+        };
+        row.state = TaskState::Leased;
+        row.claims += 1;
+        // An expired lease stays in the row: the next claim continues the same attempt (P2) instead
+        // of counting a new one.
+        row.attempt += u32::from(task.lease.is_none());
+        row.lease = Some(LeaseRow {
+            worker: self.command.worker.clone(),
+            until: after(now.real, self.command.lease_ms),
+            timeout_at: row.spec.timeout_ms.map(|ms| after(now.engine, ms)),
+        });
+        (row, task.claims)
     }
 
     fn suits(&self, queue: &str, name: &str) -> bool {
@@ -57,6 +98,16 @@ impl ParkedClaim {
         (types.is_empty() || types.iter().any(|it| it == name))
             && (queues.iter().any(|it| it == queue) || (queues.is_empty() && queue.is_empty()))
     }
+}
+
+/// What a claim takes of the tasks that the store found for it: rows as they will be written, each
+/// with its number of claims before, which is the fence.
+#[derive(Debug, Default)]
+pub(super) struct ClaimSelection {
+    pub(super) leased: Vec<(Box<TaskRow>, u32)>,
+    /// Detached tasks whose deadline has passed. Their instance has ended and cannot end them, so
+    /// the claim that finds them does.
+    pub(super) too_late: Vec<(Box<TaskRow>, u32)>,
 }
 
 /// The schedule of tasks, and the waiting claims.
@@ -77,9 +128,9 @@ pub(super) struct Claims {
     /// Offers for which no claim of this node waited.
     unwanted: BTreeSet<(String, Option<String>)>,
     /// Tasks that a batch in flight leases.
-    pub(super) busy: BTreeSet<TaskId>,
+    busy: BTreeSet<TaskId>,
     /// The commit whose results are being applied.
-    pub(super) commit: u64,
+    commit: u64,
 }
 
 /// When to look at one task again.
@@ -192,9 +243,49 @@ impl Claims {
         (self.parked.len(), self.leases.len())
     }
 
-    /// How many offers there were so far.
-    pub(super) fn offered(&self) -> u64 {
-        self.offered
+    /// The query of a claim for up to so many tasks. It may miss offers that come after it.
+    pub(super) fn query(&self, claim: &ParkedClaim, limit: usize) -> ClaimQuery {
+        claim.seen.set(self.offered);
+        let (types, queues) = (claim.command.types.clone(), claim.command.queues.clone());
+        ClaimQuery { types, queues, limit, busy: self.busy.clone() }
+    }
+
+    /// Takes the tasks of a claim from those that its query found, without those that another claim
+    /// of the same batch, or a batch in flight, leases.
+    pub(super) fn select(
+        &mut self,
+        claim: &ParkedClaim,
+        found: &[TaskRow],
+        now: Now,
+    ) -> ClaimSelection {
+        let mut selection = ClaimSelection::default();
+        for row in found.iter().filter(|row| !self.busy.contains(&row.id)) {
+            // Only for detached tasks: a running instance ends its own tasks, and an operator may
+            // have moved its deadline, which this row does not show.
+            if row.spec.detached && row.deadline_at.is_some_and(|at| at <= now.engine) {
+                selection.too_late.push((Box::new(past_deadline(row, now.engine)), row.claims));
+            } else if selection.leased.len() < claim.max() {
+                selection.leased.push(claim.lease(row, now));
+            }
+        }
+        claim.was_crowded_out.set(!found.is_empty() && selection.leased.is_empty());
+        self.busy.extend(selection.leased.iter().map(|(row, _)| row.id));
+        selection
+    }
+
+    /// A task is damaged and never claimed; whether that is new.
+    pub(super) fn withhold(&mut self, task: TaskId) -> bool {
+        self.busy.insert(task)
+    }
+
+    /// The commit that leases a task is answered.
+    pub(super) fn lease_is_answered(&mut self, task: TaskId) {
+        self.busy.remove(&task);
+    }
+
+    /// The results of a commit follow.
+    pub(super) fn begin_results(&mut self, commit: u64) {
+        self.commit = commit;
     }
 
     /// A caller stops waiting; returns whether it was a waiting claim. If that claim was already
@@ -270,7 +361,7 @@ impl Claims {
     pub(super) fn take_given_up(&mut self, now: Now) -> Vec<Ticket> {
         let mut given_up = Vec::new();
         self.parked.retain(|(ticket, claim)| {
-            let waits = claim.until > now.real;
+            let waits = claim.waits(now);
             if !waits {
                 given_up.push(*ticket);
             }
@@ -341,6 +432,12 @@ impl Claims {
     }
 }
 
+/// The row of a detached task whose deadline passed before it was claimed.
+fn past_deadline(task: &TaskRow, now: Timestamp) -> TaskRow {
+    let failure = Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
+    done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None }, now)
+}
+
 fn pop_due(set: &mut BTreeSet<(Timestamp, TaskId)>, now: Timestamp) -> Option<(Timestamp, TaskId)> {
     set.first().filter(|(at, _)| *at <= now)?;
     set.pop_first()
@@ -361,6 +458,8 @@ impl RetainNot for BTreeSet<(Timestamp, TaskId)> {
 
 #[cfg(test)]
 mod tests {
+    use meantime_core::{DefinitionId, InstanceId, Json, TaskSpec};
+
     use super::*;
 
     fn waiting(claims: &mut Claims, number: u64, queue: &str) -> Ticket {
@@ -379,7 +478,7 @@ mod tests {
         claims.take_woken().into_iter().map(|(ticket, _)| ticket).collect()
     }
 
-    /// Repairs II, item 24: a worker that hangs up between the offer and the claim.
+    /// A worker that hangs up between the offer and the claim.
     #[test]
     fn the_task_of_a_woken_claim_that_is_dropped_is_offered_to_the_next() {
         let mut claims = Claims::new(false);
@@ -427,5 +526,57 @@ mod tests {
         assert_eq!(ticket, first);
         claims.pass_on(claim);
         assert_eq!(woken(&mut claims), [second]);
+    }
+
+    fn ready(number: u32, detached: bool) -> TaskRow {
+        let id = TaskId(InstanceId::new(1, 1).effect(1, number));
+        let spec = TaskSpec { detached, ..TaskSpec::worker("mail", "send", Json::null()) };
+        TaskRow::ready(id, spec, DefinitionId(1), Timestamp::default())
+    }
+
+    fn claim(max: usize) -> ParkedClaim {
+        let command = ClaimCommand { max, lease_ms: 1_000, ..ClaimCommand::default() };
+        ParkedClaim::new(command, Timestamp::default(), &Limits::default())
+    }
+
+    fn leased(taken: &ClaimSelection) -> Vec<TaskId> {
+        taken.leased.iter().map(|(row, _)| row.id).collect()
+    }
+
+    #[test]
+    fn claims_of_one_batch_share_what_their_queries_found() {
+        let mut claims = Claims::new(false);
+        let found: Vec<_> = (0..3).map(|number| ready(number, false)).collect();
+        let (first, second, third) = (claim(2), claim(2), claim(2));
+        let now = Now::default();
+        assert_eq!(leased(&claims.select(&first, &found, now)), [found[0].id, found[1].id]);
+        assert_eq!(leased(&claims.select(&second, &found, now)), [found[2].id]);
+        assert!(claims.select(&third, &found, now).leased.is_empty());
+        assert!(third.takes_another_look(), "there may be more behind them");
+        assert!(!third.takes_another_look() && !second.takes_another_look());
+        claims.lease_is_answered(found[0].id);
+        assert_eq!(leased(&claims.select(&third, &found, now)), [found[0].id]);
+    }
+
+    #[test]
+    fn a_claim_ends_detached_tasks_whose_deadline_has_passed() {
+        let mut claims = Claims::new(false);
+        let deadline_at = Some(Timestamp::default());
+        let found = [true, false].map(|detached| TaskRow { deadline_at, ..ready(0, detached) });
+        let taken = claims.select(&claim(1), &found[..1], Now::default());
+        let (row, fence) = &taken.too_late[0];
+        assert_eq!((row.state, *fence), (TaskState::Done, 0));
+        assert!(taken.leased.is_empty());
+        let taken = claims.select(&claim(1), &found[1..], Now::default());
+        assert_eq!(taken.leased.len(), 1, "its instance ends it");
+    }
+
+    #[test]
+    fn a_claim_continues_the_attempt_of_an_expired_lease() {
+        let lease = LeaseRow { worker: "w".to_owned(), until: Timestamp::MIN, timeout_at: None };
+        let fresh = TaskRow { attempt: 1, claims: 1, ..ready(0, false) };
+        let expired = TaskRow { lease: Some(lease), ..fresh.clone() };
+        let attempt = |task| claim(1).lease(task, Now::default()).0.attempt;
+        assert_eq!((attempt(&fresh), attempt(&expired)), (2, 1));
     }
 }

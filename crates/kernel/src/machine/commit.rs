@@ -8,8 +8,9 @@ use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
 use super::batch::{Batch, BatchEntry, CacheUpdate, UnitOrigin};
 use super::engine::Machine;
 use super::global::handed_out;
+use super::global_queue::GlobalAction;
 use super::io::{Output, Ticket, TimedOut};
-use super::mailbox::{GlobalAction, MailboxItem, PendingItem, WaitState, Waiter};
+use super::mailbox::{MailboxItem, PendingItem, WaitState, Waiter};
 use super::pace::BatchSize;
 use super::ready::Class;
 use crate::command::{ClaimedTask, Error, Reply, Wait};
@@ -25,7 +26,10 @@ impl Machine {
         results: Result<Vec<UnitResult>, store::Error>,
     ) {
         match results {
-            Ok(results) => self.finish_batch(number, results),
+            Ok(results) => {
+                let batch = self.batches.take(number);
+                self.finish_batch(batch, results);
+            }
             Err(store::Error::Ambiguous { .. })
                 if is_injected(InjectedBug::RetryAmbiguousCommit) =>
             {
@@ -35,14 +39,14 @@ impl Machine {
                 // Never repeated without asking: the commit may have taken effect. The store is
                 // asked (I2).
                 self.counters.ambiguous += 1;
+                let batch = self.batches.get(number).expect("an answer is for a batch in flight");
+                let commit = batch.commit;
                 self.mark_ambiguous(number);
-                let commit = self.batches.get(&number).map_or(0, |batch| batch.commit);
                 self.output(Output::Verify { batch: number, commit, results });
             }
             Err(error) => {
-                if let Some(batch) = self.batches.remove(&number) {
-                    self.give_up(batch, &error);
-                }
+                let batch = self.batches.take(number);
+                self.give_up(batch, &error);
             }
         }
     }
@@ -50,25 +54,26 @@ impl Machine {
     /// The store knows whether an ambiguous commit took effect.
     pub(super) fn verified(&mut self, number: u64, took_effect: bool, results: Vec<UnitResult>) {
         let was_answered = self.clear_ambiguous(number);
+        let mut batch = self.batches.take(number);
         if took_effect {
-            self.finish_batch(number, results);
-        } else if let Some(mut batch) = self.batches.remove(&number) {
-            if was_answered {
-                // Callers were already answered `store_ambiguous` and may act on it: the command
-                // must not be executed later.
-                let why = "the commit took no effect".to_owned();
-                self.give_up(batch, &store::Error::Unavailable(why));
-                return;
-            }
-            for pending in self.forget_origins(&mut batch) {
-                self.push(pending.0, pending.1, Class::Events);
-            }
-            for entry in batch.entries {
-                self.put_back(entry);
-            }
-            let open = batch.global.into_iter().filter(|global| !global.over);
-            open.rev().for_each(|global| self.global.push_front(global));
+            self.finish_batch(batch, results);
+            return;
         }
+        if was_answered {
+            // Callers were already answered `store_ambiguous` and may act on it: the command must
+            // not be executed later.
+            let why = "the commit took no effect".to_owned();
+            self.give_up(batch, &store::Error::Unavailable(why));
+            return;
+        }
+        for pending in self.forget_origins(&mut batch) {
+            self.push(pending.0, pending.1, Class::Events);
+        }
+        for entry in batch.entries {
+            self.put_back(entry);
+        }
+        let open = batch.global.into_iter().filter(|global| !global.over);
+        open.rev().for_each(|global| self.global.put_back(global));
     }
 
     /// Nothing was written: callers get the error, and all other work is queued again.
@@ -91,11 +96,11 @@ impl Machine {
         }
         for global in batch.global.into_iter().filter(|global| !global.over) {
             if global.ticket.is_none() {
-                self.global.push_front(global);
+                self.global.put_back(global);
                 continue;
             }
             self.reply(global.ticket, Err(told.clone()));
-            if let GlobalAction::Claim(claim) = global.item {
+            if let GlobalAction::Claim(claim) = global.action {
                 self.claims.pass_on(claim);
             }
         }
@@ -142,7 +147,7 @@ impl Machine {
                 }
                 // The next turn of the instance raises the incident again.
                 UnitOrigin::Damage(id, callers) => {
-                    self.damaged.remove(&id);
+                    self.memory.forget_damage(id);
                     self.report_damaged(id, callers);
                 }
                 UnitOrigin::Aside(ticket) => {
@@ -156,8 +161,7 @@ impl Machine {
     }
 
     /// Applies the results of a batch.
-    pub(super) fn finish_batch(&mut self, number: u64, results: Vec<UnitResult>) {
-        let Some(mut batch) = self.batches.remove(&number) else { return };
+    pub(super) fn finish_batch(&mut self, mut batch: Batch, results: Vec<UnitResult>) {
         if !results.is_empty() {
             self.counters.batches += 1;
             self.counters.commit_units.observe(results.len() as u64);
@@ -165,15 +169,13 @@ impl Machine {
         let took = self.clock.saturating_since(batch.begun);
         let size = BatchSize { turns: batch.entries.len(), effects: batch.effects };
         self.pace.saw(size, took, batch.mix, self.clock);
-        self.claims.commit = batch.commit;
+        self.claims.begin_results(batch.commit);
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let origins = std::mem::take(&mut batch.origins);
         for (part, result) in origins.into_iter().zip(results) {
             match part {
                 UnitOrigin::Turn(index, row, cache_updates) => {
-                    if let Some(entry) = batch.entries.get_mut(index) {
-                        self.turn_result(entry, *row, cache_updates, result);
-                    }
+                    self.turn_result(batch.entry_mut(index), *row, cache_updates, result);
                 }
                 UnitOrigin::Detached(pending, row) => {
                     let answer = self.task_result(&row, &result);
@@ -189,34 +191,30 @@ impl Machine {
                     }
                 }
                 UnitOrigin::Changed(number, row) => {
-                    let ticket = batch.global.get(number).and_then(|global| global.ticket);
+                    let ticket = batch.global[number].ticket;
                     let until = row.lease.as_ref().map(|lease| lease.until);
                     let reply = until.map_or(Reply::Done, |until| Reply::Extended { until });
                     let answer = self.task_result(&row, &result);
                     self.reply(ticket, answer.map(|()| reply));
                 }
                 UnitOrigin::Claimed(number, row) => {
-                    self.claims.busy.remove(&row.id);
+                    self.claims.lease_is_answered(row.id);
                     if self.task_result(&row, &result).is_ok() {
                         self.counters.claimed += 1;
                         claimed.entry(number).or_default().extend(handed_out(&row, self.epoch));
-                    } else if let Some(GlobalAction::Claim(claim)) =
-                        batch.global.get(number).map(|global| &global.item)
-                    {
-                        claim.was_crowded_out.set(true);
+                    } else if let Some(claim) = batch.global[number].action.claim() {
+                        claim.ask_again();
                     }
                 }
                 UnitOrigin::Damage(id, callers) => self.report_damaged(id, callers),
                 UnitOrigin::Aside(ticket) => self.reply(ticket, Ok(Reply::Done)),
                 UnitOrigin::GlobalCommand(number) => {
-                    if let Some(global) = batch.global.get(number) {
-                        self.global_result(global, result);
-                    }
+                    self.global_result(&batch.global[number], result);
                 }
             }
         }
         for (number, global) in batch.global.into_iter().enumerate() {
-            if let (GlobalAction::Claim(claim), Some(ticket)) = (global.item, global.ticket) {
+            if let (GlobalAction::Claim(claim), Some(ticket)) = (global.action, global.ticket) {
                 self.claim_result(ticket, claim, claimed.remove(&number).unwrap_or_default());
             }
         }
@@ -246,7 +244,7 @@ impl Machine {
         match result {
             UnitResult::Done(done) => {
                 self.counters.turns += 1;
-                self.history = self.history.max(row.last_history);
+                self.memory.saw_history(row.last_history);
                 let claims = cache_updates.iter().map(|cache_update| match cache_update {
                     CacheUpdate::Task(row) => row.claims,
                     _ => 0,
@@ -263,15 +261,14 @@ impl Machine {
                     entry.items.first(),
                     Some(PendingItem { item: MailboxItem::Start(..), .. })
                 );
-                if let Some(mailbox) = self.mailboxes.get_mut(entry.id) {
-                    if !self.config.shared_store {
-                        mailbox.show(&row, starts);
-                    }
-                    mailbox.spawn(&done.accepted, starts);
-                    mailbox.goes_on |= goes_on && !is_injected(InjectedBug::DropYield);
-                    mailbox.wait_state = WaitState::of(&row);
-                    mailbox.solo = mailbox.solo.saturating_sub(1);
+                let mailbox = self.mailboxes.of_batch(entry.id);
+                if !self.config.shared_store {
+                    mailbox.show(&row, starts);
                 }
+                mailbox.spawn(&done.accepted, starts);
+                mailbox.goes_on |= goes_on && !is_injected(InjectedBug::DropYield);
+                mailbox.wait_state = WaitState::of(&row);
+                mailbox.solo = mailbox.solo.saturating_sub(1);
                 if ended {
                     self.answer_all_waiters(entry.id);
                     self.report_timed_out(&row);
@@ -279,14 +276,12 @@ impl Machine {
                 let nodes = entry.builder.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
                 self.rested(entry.id, &nodes);
                 self.cut_history(&row, claims);
-                if !self.config.shared_store {
-                    self.cache.put(row);
-                }
+                self.memory.keep(row);
             }
             UnitResult::Conflict => {
                 self.counters.conflicts += 1;
                 if is_injected(InjectedBug::StaleCacheAfterConflict) {
-                    self.cache.put(row);
+                    self.memory.keep(row);
                 }
                 self.start_over(entry);
             }
@@ -315,7 +310,11 @@ impl Machine {
     fn start_refused(&mut self, entry: &mut BatchEntry, refusal: Refusal) {
         entry.builder = None;
         for pending in std::mem::take(&mut entry.items) {
-            let MailboxItem::Start(start, _) = pending.item else { continue };
+            let MailboxItem::Start(start, _) = pending.item else {
+                // It was meant for an instance with this id, which does not exist.
+                self.reply(pending.ticket, Err(Error::UnknownInstance(entry.id)));
+                continue;
+            };
             let answer = match refusal {
                 Refusal::KeyTaken(holder) => {
                     Err(Error::KeyTaken { key: start.key.unwrap_or_default(), holder })
@@ -377,9 +376,7 @@ impl Machine {
             return;
         }
         if let Some(mut builder) = entry.builder.take() {
-            if let Some(mailbox) = self.mailboxes.get_mut(entry.id) {
-                mailbox.misses = 0;
-            }
+            self.mailboxes.of_batch(entry.id).misses = 0;
             let mut left = Vec::new();
             for (number, pending) in entry.items.into_iter().enumerate() {
                 if builder.deferred.contains(&number) {
@@ -393,12 +390,9 @@ impl Machine {
                 }
             }
             self.requeue(entry.id, left, builder.more_inbox, false);
-            let unchanged = !builder.touched && !builder.insert;
-            if let Some(mailbox) = self.mailboxes.get_mut(entry.id).filter(|_| unchanged) {
-                mailbox.wait_state = WaitState::of(&builder.row);
-            }
-            if unchanged && !self.config.shared_store && !self.cache.contains(entry.id) {
-                self.cache.put(builder.row);
+            if !builder.touched && !builder.insert {
+                self.mailboxes.of_batch(entry.id).wait_state = WaitState::of(&builder.row);
+                self.memory.keep_if_absent(builder.row);
             }
         }
         self.rest(entry.id);
@@ -442,7 +436,7 @@ impl Machine {
 
     /// An instance left its batch: it becomes ready again or idle.
     fn rest(&mut self, id: InstanceId) {
-        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
+        let mailbox = self.mailboxes.of_batch(id);
         mailbox.in_flight = false;
         let quiet = !mailbox.durable && !mailbox.goes_on;
         let has_events = mailbox.durable || mailbox.has_pending();
@@ -457,9 +451,9 @@ impl Machine {
 
     /// No turn follows without a new event: answers the callers whose wait is satisfied.
     fn answer_quiet_waiters(&mut self, id: InstanceId) {
-        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
+        let mailbox = self.mailboxes.of_batch(id);
         let is_told = |waiter: &Waiter| {
-            let fires = waiter.after.is_some_and(|timer| self.cache.has_timer(id, timer));
+            let fires = waiter.after.is_some_and(|timer| self.memory.has_timer(id, timer));
             mailbox.wait_state.satisfies(waiter.wait) && !fires
         };
         let (told, wait): (Vec<_>, Vec<_>) =
@@ -478,6 +472,7 @@ impl Machine {
     /// A tree is idle, and its root may wait for ever: answers all callers except those who wait
     /// for its end.
     pub(super) fn answer_idle_waiters(&mut self, id: InstanceId) {
+        // The callers may have left while the tree was read.
         let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
         let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut mailbox.waiters)
             .into_iter()

@@ -34,10 +34,8 @@ impl Machine {
             row => {
                 // The instance has ended: its remaining events have no receiver, so everything open
                 // is deleted.
-                let instance = batch.entries.get(index).map(|entry| entry.id);
-                let writes = instance.map(|instance| Write::ClearOpen { instance });
-                batch.units.push(Unit { writes: writes.into_iter().collect(), ..Unit::default() });
-                batch.origins.push(UnitOrigin::Aside(None));
+                let writes = vec![Write::ClearOpen { instance: batch.entry_mut(index).id }];
+                batch.add_unit(Unit { writes, ..Unit::default() }, UnitOrigin::Aside(None));
                 self.answer_ended(batch, index, row, Vec::new(), tasks);
             }
         }
@@ -82,7 +80,7 @@ impl Machine {
         }
         let mut env = self.env(tasks);
         let turn_result = builder.end_by_kernel(&event, None, &mut env);
-        self.damaged.remove(&id);
+        self.memory.forget_damage(id);
         self.add_turn_result(batch, index, turn_result);
     }
 
@@ -108,7 +106,7 @@ impl Machine {
             callers.entry(entry.id).or_default().extend(tickets);
         }
         for global in &mut batch.global {
-            let task = global.item.tasks().first().filter(|task| ids.contains(task));
+            let task = global.action.tasks().first().filter(|task| ids.contains(task));
             if let (Some(task), Some(ticket)) = (task, global.ticket) {
                 callers.entry(task.0.instance).or_default().push(ticket);
                 global.over = true;
@@ -116,7 +114,7 @@ impl Machine {
         }
         let mut is_new = false;
         for (task, damage) in tasks {
-            is_new |= self.claims.busy.insert(task);
+            is_new |= self.claims.withhold(task);
             let callers = callers.remove(&task.0.instance).unwrap_or_default();
             self.quarantine(batch, task.0.instance, &damage, callers);
         }
@@ -132,7 +130,7 @@ impl Machine {
         damage: &str,
         callers: Vec<Ticket>,
     ) {
-        if !self.damaged.insert(id) {
+        if !self.memory.note_damage(id) {
             self.report_damaged(id, callers);
             return;
         }
@@ -147,8 +145,7 @@ impl Machine {
             raised_at: self.now.engine,
         };
         let writes = vec![Write::PutIncident(row)];
-        batch.units.push(Unit { writes, ..Unit::default() });
-        batch.origins.push(UnitOrigin::Damage(id, callers));
+        batch.add_unit(Unit { writes, ..Unit::default() }, UnitOrigin::Damage(id, callers));
         self.output(Output::Damaged(id, damage.to_owned()));
     }
 

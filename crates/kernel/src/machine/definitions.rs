@@ -75,8 +75,8 @@ pub fn definition_hash(source: &Source) -> String {
 }
 
 /// The definitions that the machine knows.
-#[derive(Default)]
 pub(super) struct Definitions {
+    notations: Notations,
     loaded: BTreeMap<DefinitionId, Loaded>,
     versions: BTreeMap<String, Vec<Version>>,
     loading: BTreeSet<DefinitionId>,
@@ -103,6 +103,16 @@ struct Version {
 }
 
 impl Definitions {
+    pub(super) fn new(notations: Notations) -> Self {
+        Self {
+            notations,
+            loaded: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            loading: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
     /// The latest version of a name, or the requested one.
     pub(super) fn resolve(&self, name: &str, version: Option<u32>) -> Option<DefinitionId> {
         let wanted =
@@ -145,10 +155,30 @@ impl Definitions {
         }
     }
 
-    /// A definition is loaded, or never will be.
-    pub(super) fn put(&mut self, id: DefinitionId, loaded: Loaded) {
+    /// A definition was read from the store, if it can be loaded and its notation is known.
+    pub(super) fn put(&mut self, id: DefinitionId, stored: Option<Stored>) {
+        let ready = stored.and_then(|Stored { notation, version, definition }| {
+            let notation = self.notations.get(&notation)?.clone();
+            Some(Loaded::Ready { notation, definition: Arc::new(definition), version })
+        });
         self.loading.remove(&id);
-        self.loaded.insert(id, loaded);
+        self.loaded.insert(id, ready.unwrap_or(Loaded::Broken));
+    }
+
+    /// A definition was deployed; it is compiled already.
+    pub(super) fn put_deployed(
+        &mut self,
+        id: DefinitionId,
+        version: u32,
+        notation: &str,
+        definition: &Arc<Definition>,
+    ) {
+        self.add_version(&definition.name, id, version, false);
+        if let Some(notation) = self.notations.get(notation).cloned() {
+            let definition = definition.clone();
+            self.loading.remove(&id);
+            self.loaded.insert(id, Loaded::Ready { notation, definition, version });
+        }
     }
 
     /// The instances that waited for a definition.
@@ -178,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_latest_version_that_is_not_retired_is_started() {
-        let mut definitions = Definitions::default();
+        let mut definitions = Definitions::new(Notations::default());
         definitions.add_version("pay", DefinitionId(7), 2, false);
         definitions.add_version("pay", DefinitionId(3), 1, false);
         assert_eq!(definitions.resolve("pay", None), Some(DefinitionId(7)));
@@ -191,12 +221,12 @@ mod tests {
     #[test]
     fn a_definition_is_asked_for_once_and_tells_who_waited_for_it() {
         let (one, instance) = (DefinitionId(1), InstanceId::new(1, 0));
-        let mut definitions = Definitions::default();
+        let mut definitions = Definitions::new(Notations::default());
         assert!(definitions.wants(one));
         assert!(!definitions.wants(one), "it is being loaded");
         definitions.wait(one, instance);
         assert!(definitions.are_awaited());
-        definitions.put(one, Loaded::Broken);
+        definitions.put(one, None);
         assert_eq!(definitions.take_waiting(one), [instance]);
         assert!(!definitions.are_awaited() && !definitions.wants(one));
     }

@@ -1,19 +1,19 @@
 //! Performs effects: the rows that each writes, its conditional writes and its records.
 
 use meantime_core::{
-    Answer, ChildSpec, DefinitionId, Effect, EffectKey, Event, Json, Message, OnExisting,
-    ParentClose, ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
+    Answer, Channel, ChildSpec, DefinitionId, Effect, EffectKey, Event, InstanceId, Json, Message,
+    OnExisting, ParentClose, ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
 };
 
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::SCHEDULE_INVALID;
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{CancelCause, Record};
-use crate::open::{Key, Open, OpenSubscription, OpenTask};
+use crate::open::{Key, OpenSubscription, OpenTask};
 use crate::store::{
     Accept, BROADCAST_STARTS, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta,
-    InstanceRow, Lineage, MESSAGE_STARTS, MessageRow, OccurrenceRow, Phase, SubscriptionRow,
-    TaskRow, TaskState, TimerKind, Write,
+    InstanceRow, Lineage, MESSAGE_STARTS, MessageRow, NewChild, OccurrenceRow, SubscriptionRow,
+    TaskRow, TimerKind, Write,
 };
 
 impl TurnBuilder {
@@ -28,16 +28,7 @@ impl TurnBuilder {
             }
             Effect::CancelTimer { .. } if is_injected(InjectedBug::ForgetLoser) => {}
             Effect::CancelTimer { key } => self.disarm(Key::from(key), CancelCause::ScopeLeft),
-            Effect::Subscribe { channel, .. } => {
-                let seq = env.ids.next(env.now.engine);
-                let row = ChannelKey::of(self.row.id, &channel);
-                let open = OpenSubscription { channel, seq };
-                self.row.open.subscriptions.insert(Key::from(key), open);
-                let definition = env.name_of(&self.row);
-                let subscription = SubscriptionRow { channel: row, seq, key, definition };
-                let seq = env.ids.next(env.now.engine);
-                self.conditional_writes.push(ConditionalWrite::Subscribe { subscription, seq });
-            }
+            Effect::Subscribe { channel, .. } => self.subscribe(key, channel, env),
             Effect::Unsubscribe { key } => self.unsubscribe(Key::from(key)),
             Effect::PublishMessage(message) => {
                 self.records.push(Record::Published { name: message.name.clone() });
@@ -49,21 +40,11 @@ impl TurnBuilder {
             }
             Effect::StartChild(spec) => self.start_child(key, spec, env),
             Effect::PutSchedule { spec, on_existing } => {
-                if spec.problem(env.limits).is_some() {
-                    let answer = Answer::Conflict { code: SCHEDULE_INVALID.to_owned() };
-                    self.send_to_itself(Event::EffectDone { key, answer }, env);
-                } else {
-                    self.conditional_writes.push(put_schedule(Some(key), &spec, on_existing, env));
-                }
+                self.put_schedule(key, &spec, on_existing, env);
             }
             Effect::CancelSchedule { schedule } => {
                 let event = Event::Cancel { reason: "cancelled by a definition".to_owned() };
-                let seq = env.ids.next(env.now.engine);
-                self.conditional_writes.push(ConditionalWrite::Notify {
-                    parent: schedule,
-                    event,
-                    seq,
-                });
+                self.notify(schedule, event, env);
             }
             Effect::Occurrence(occurrence) => {
                 let (schedule, instance) = (self.row.id, None);
@@ -71,24 +52,10 @@ impl TurnBuilder {
                 let row = OccurrenceRow { schedule, occurrence, instance, decided_at };
                 self.writes.push(Write::PutOccurrence(row));
             }
-            Effect::CancelChild { key } => {
-                let (instance, only, seq) = (self.row.id, Some(key), env.ids.next(env.now.engine));
-                let reason = "cancelled by its parent".to_owned();
-                let normal_end = false;
-                self.conditional_writes.push(ConditionalWrite::CancelChildren {
-                    instance,
-                    only,
-                    normal_end,
-                    reason,
-                    seq,
-                });
-            }
+            Effect::CancelChild { key } => self.cancel_child(key, env),
             Effect::NotifyParent { raised } => {
-                if let Some(lineage) = &self.row.meta.lineage {
-                    let key = lineage.parent;
-                    let event = Event::ChildRaised { key, raised };
-                    let (parent, seq) = (key.instance, env.ids.next(env.now.engine));
-                    self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
+                if let Some(key) = self.row.meta.lineage.as_ref().map(|lineage| lineage.parent) {
+                    self.notify(key.instance, Event::ChildRaised { key, raised }, env);
                 }
             }
             Effect::SetAttributes(attributes) => {
@@ -121,6 +88,48 @@ impl TurnBuilder {
         }
     }
 
+    fn subscribe(&mut self, key: EffectKey, channel: Channel, env: &mut TurnEnv<'_>) {
+        let seq = env.ids.next(env.now.engine);
+        let row = ChannelKey::of(self.row.id, &channel);
+        let open = OpenSubscription { channel, seq };
+        self.row.open.subscriptions.insert(Key::from(key), open);
+        let definition = env.name_of(&self.row);
+        let subscription = SubscriptionRow { channel: row, seq, key, definition };
+        let seq = env.ids.next(env.now.engine);
+        self.conditional_writes.push(ConditionalWrite::Subscribe { subscription, seq });
+    }
+
+    fn put_schedule(
+        &mut self,
+        key: EffectKey,
+        spec: &ScheduleSpec,
+        on_existing: OnExisting,
+        env: &mut TurnEnv<'_>,
+    ) {
+        if spec.problem(env.limits).is_some() {
+            let answer = Answer::Conflict { code: SCHEDULE_INVALID.to_owned() };
+            self.send_to_itself(Event::EffectDone { key, answer }, env);
+        } else {
+            self.conditional_writes.push(put_schedule(Some(key), spec, on_existing, env));
+        }
+    }
+
+    fn cancel_child(&mut self, key: EffectKey, env: &mut TurnEnv<'_>) {
+        self.conditional_writes.push(ConditionalWrite::CancelChildren {
+            instance: self.row.id,
+            only: Some(key),
+            normal_end: false,
+            reason: "cancelled by its parent".to_owned(),
+            seq: env.ids.next(env.now.engine),
+        });
+    }
+
+    /// Sends an event to another instance, if it lives.
+    pub(super) fn notify(&mut self, parent: InstanceId, event: Event, env: &mut TurnEnv<'_>) {
+        let seq = env.ids.next(env.now.engine);
+        self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
+    }
+
     /// Puts an event into the instance's own inbox.
     fn send_to_itself(&mut self, event: Event, env: &mut TurnEnv<'_>) {
         let (instance, at) = (self.row.id, env.now.engine);
@@ -140,26 +149,13 @@ impl TurnBuilder {
         }
         // The remaining budget of the instance limits the task (D3) and is passed on with it (D6).
         let deadline_at = [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min();
-        let assignee = spec.assignee.clone();
-        self.writes.push(Write::InsertTask(Box::new(TaskRow {
-            id,
-            spec,
-            definition: self.row.definition,
-            state: TaskState::Ready,
-            available_at: env.now.engine,
-            created_at: env.now.engine,
-            deadline_at,
-            claims: 0,
-            attempt: 0,
-            expiries: 0,
-            lease: None,
-            assignee,
-            outcome: None,
-        })));
+        let row = TaskRow::ready(id, spec, self.row.definition, env.now.engine);
+        self.writes.push(Write::InsertTask(Box::new(TaskRow { deadline_at, ..row })));
     }
 
     /// Cancels a task. Its worker learns it from the answer to its next report.
     pub(super) fn cancel_task(&mut self, key: Key, cause: CancelCause) {
+        // Stale: it has ended, perhaps earlier in this turn (ADR 0004).
         if self.row.open.tasks.remove(&key).is_none() {
             return;
         }
@@ -180,6 +176,7 @@ impl TurnBuilder {
 
     /// Ends a subscription.
     pub(super) fn unsubscribe(&mut self, key: Key) {
+        // Stale: a message of this turn has ended it (ADR 0004).
         let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
         let asked = self.conditional_writes.len();
         self.conditional_writes.retain(|conditional| {
@@ -196,11 +193,10 @@ impl TurnBuilder {
         }
     }
 
-    fn start_child(&mut self, key: EffectKey, spec: ChildSpec, env: &mut TurnEnv<'_>) {
-        self.row.open.children += 1;
-        self.records.push(Record::ChildStarted { key, definition: spec.definition.clone() });
+    /// Where a child comes from.
+    fn lineage_of_child(&self, id: InstanceId, key: EffectKey, spec: &ChildSpec) -> Lineage {
         let above = self.row.meta.lineage.as_ref();
-        let mut catches = spec.catches;
+        let mut catches = spec.catches.clone();
         catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
         if spec.parent_close == ParentClose::Abandon {
             // A child that outlives its ancestors must not wait for one of them to catch its
@@ -209,13 +205,12 @@ impl TurnBuilder {
         }
         catches.sort();
         catches.dedup();
-        let id = env.ids.instance(env.now.engine);
         // A scheduled run is the root of its own tree: it does not end with its schedule.
         let root = match spec.scheduled_at {
             Some(_) => id,
             None => above.map_or(self.row.id, |lineage| lineage.root),
         };
-        let lineage = Lineage {
+        Lineage {
             parent: key,
             root,
             depth: above.map_or(1, |lineage| lineage.depth + 1),
@@ -224,7 +219,14 @@ impl TurnBuilder {
             hands_on: spec.context.is_some(),
             is_abandoned: spec.parent_close == ParentClose::Abandon
                 || above.is_some_and(|lineage| lineage.is_abandoned),
-        };
+        }
+    }
+
+    fn start_child(&mut self, key: EffectKey, spec: ChildSpec, env: &mut TurnEnv<'_>) {
+        self.row.open.children += 1;
+        self.records.push(Record::ChildStarted { key, definition: spec.definition.clone() });
+        let id = env.ids.instance(env.now.engine);
+        let lineage = self.lineage_of_child(id, key, &spec);
         let too_deep = lineage.depth > env.limits.child_depth;
         let cause = match spec.scheduled_at {
             Some(scheduled_at) => StartCause::Schedule { scheduled_at },
@@ -233,40 +235,27 @@ impl TurnBuilder {
         let start = Start { at: spec.at, context: spec.context, ..Start::new(cause, spec.input) };
         // Children inherit the remaining budget (D6), unless they have their own (D8).
         let inherited = self.row.open.deadline().filter(|_| !spec.own_budget);
+        let (lineage, own_budget) = (Some(lineage), spec.own_budget);
         let row = InstanceRow {
-            id,
-            turn_no: 0,
-            phase: Phase::Starting,
-            definition: DefinitionId(0),
-            started_at: env.now.engine,
-            ended_at: None,
             deadline_at: [spec.deadline_at, inherited].into_iter().flatten().min(),
             state: crate::store::encode_start(&start),
-            open: Open::default(),
-            last_history: 0,
             key: spec.key,
-            meta: InstanceMeta {
-                lineage: Some(lineage),
-                own_budget: spec.own_budget,
-                ..InstanceMeta::default()
-            },
+            meta: InstanceMeta { lineage, own_budget, ..InstanceMeta::default() },
+            ..InstanceRow::accepted(id, DefinitionId(0), env.now.engine)
         };
         // A name that no definition can have: the commit answers with a conflict, as for any
         // unknown name.
         let definition = if too_deep { String::new() } else { spec.definition };
-        let (version, label, scheduled_at) = (spec.version, spec.label, spec.scheduled_at);
-        let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));
-        let tree_limit = env.limits.tree_instances;
-        self.conditional_writes.push(ConditionalWrite::StartChild {
+        self.conditional_writes.push(ConditionalWrite::StartChild(NewChild {
             key,
             definition,
-            version,
-            label,
-            row,
-            scheduled_at,
-            tree_limit,
-            seq,
-        });
+            version: spec.version,
+            label: spec.label,
+            row: Box::new(row),
+            scheduled_at: spec.scheduled_at,
+            tree_limit: env.limits.tree_instances,
+            seq: env.ids.next(env.now.engine),
+        }));
     }
 }
 
@@ -302,19 +291,11 @@ pub(super) fn put_schedule(
     let identity = spec.identity();
     let tag = crate::store::binding_tag(&identity);
     let key = (on_existing != OnExisting::AddAnother).then_some(identity);
+    let id = env.ids.instance(env.now.engine);
     let row = InstanceRow {
-        id: env.ids.instance(env.now.engine),
-        turn_no: 0,
-        phase: Phase::Starting,
-        definition: DefinitionId(0),
-        started_at: env.now.engine,
-        ended_at: None,
-        deadline_at: None,
         state: crate::store::encode_start(&start),
-        open: Open::default(),
-        last_history: 0,
         key,
-        meta: InstanceMeta::default(),
+        ..InstanceRow::accepted(id, DefinitionId(0), env.now.engine)
     };
     let target = (spec.definition.clone(), spec.version);
     let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));

@@ -69,8 +69,7 @@ impl TurnBuilder {
             let context = lineage.hands_on.then(|| context_of(&outcome).clone());
             let context = context.filter(|context| !context.is_null());
             let event = Event::ChildDone { key, outcome: child_outcome(&outcome), context };
-            let (parent, seq) = (key.instance, env.ids.next(env.now.engine));
-            self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
+            self.notify(key.instance, event, env);
         }
         if let Some(audit) = &self.row.meta.started_by {
             let (channels, definition) = (audit.channels(), env.name_of(&self.row));

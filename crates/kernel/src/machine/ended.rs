@@ -34,17 +34,17 @@ impl Machine {
             if let Some(task) = task.filter(|task| task.spec.detached)
                 && let Some(after) = detached_after(task, &pending.item, self)
             {
-                let guard = Fence::Task { row: after.clone(), claims: task.claims };
-                batch.units.push(Unit { fence: guard, ..Unit::default() });
-                batch.origins.push(UnitOrigin::Detached(Some(Box::new(pending)), after));
+                let fence = Fence::Task { row: after.clone(), claims: task.claims };
+                let origin = UnitOrigin::Detached(Some(Box::new(pending)), after);
+                batch.add_unit(Unit { fence, ..Unit::default() }, origin);
                 continue;
             }
             if let MailboxItem::Incident { row, .. } = &pending.item
                 && row.cause == IncidentCause::Damage
             {
                 let writes = vec![Write::DeleteIncident(row.id)];
-                batch.units.push(Unit { writes, ..Unit::default() });
-                batch.origins.push(UnitOrigin::Aside(pending.ticket));
+                let origin = UnitOrigin::Aside(pending.ticket);
+                batch.add_unit(Unit { writes, ..Unit::default() }, origin);
                 continue;
             }
             if let Some(ticket) = pending.ticket {

@@ -1,19 +1,21 @@
 //! The machine itself: inputs, outputs, time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use meantime_core::{Definition, DefinitionId, InstanceId, Limits, Notation, Timestamp};
 
-use super::batch::Batch;
-use super::cache::Cache;
 use super::claim::Claims;
 use super::definitions::{Definitions, Loaded, Notations, Stored};
+use super::global_queue::{GlobalAction, GlobalQueue};
+use super::in_flight::BatchesInFlight;
 use super::io::{Counters, Input, Levels, Output, Ticket};
-use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, Mailboxes, PendingItem, owner};
+use super::mailbox::{MailboxItem, Mailboxes, PendingItem, owner};
 use super::membership::Cluster;
+use super::memory::Memory;
 use super::outage::Outage;
 use super::pace::{Pace, TurnWeights};
+use super::pause::Lifecycle;
 use super::ready::Class;
 use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
@@ -51,34 +53,25 @@ impl Default for Config {
 pub struct Machine {
     pub(super) config: Config,
     pub(super) limits: Arc<Limits>,
-    pub(super) notations: Notations,
     pub(super) ids: Ids,
     pub(super) now: Now,
     /// The last real time it was told, which may go back.
     pub(super) clock: Timestamp,
     pub(super) epoch: u32,
-    pub(super) next_batch: u64,
-    pub(super) next_commit: u64,
-    pub(super) running: bool,
-    /// The recovered work of a restored copy, while it is paused.
-    pub(super) paused: Option<Recovered>,
+    pub(super) lifecycle: Lifecycle,
     pub(super) outage: Outage,
     pub(super) definitions: Definitions,
     pub(super) mailboxes: Mailboxes,
-    pub(super) global: VecDeque<GlobalCommand>,
+    pub(super) global: GlobalQueue,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
     pub(super) cluster: Cluster,
-    pub(super) batches: BTreeMap<u64, Batch>,
+    pub(super) batches: BatchesInFlight,
     pub(super) slow: SlowTurns,
     pub(super) pace: Pace,
     pub(super) weights: TurnWeights,
-    /// Instances that were set aside.
-    pub(super) damaged: BTreeSet<InstanceId>,
-    pub(super) cache: Cache,
+    pub(super) memory: Memory,
     pub(super) waiters: Waiters,
-    /// The number of the newest committed history row.
-    pub(super) history: u64,
     pub(super) outputs: VecDeque<Output>,
     pub(super) counters: Counters,
 }
@@ -86,39 +79,31 @@ pub struct Machine {
 impl Machine {
     /// A machine that waits for [`Input::Recovered`].
     pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
-        // With several nodes on one store a cached row may be outdated at any time, so nothing is
-        // cached.
-        let cache = Cache::new(if config.shared_store { 0 } else { config.limits.cache_bytes });
+        let memory = Memory::new(config.limits.cache_bytes, config.shared_store);
         let pace = Pace::new(config.limits.batch_turns);
         let timers = TimerQueue::new(config.shared_store);
         let claims = Claims::new(config.shared_store);
         Self {
             limits: Arc::new(config.limits.clone()),
             config,
-            notations,
             ids: Ids::new(entropy, 0),
             now: Now::default(),
             clock: Timestamp::default(),
             epoch: 0,
-            next_batch: 1,
-            next_commit: 1,
-            running: false,
-            paused: None,
+            lifecycle: Lifecycle::default(),
             outage: Outage::default(),
-            definitions: Definitions::default(),
+            definitions: Definitions::new(notations),
             mailboxes: Mailboxes::default(),
-            global: VecDeque::new(),
+            global: GlobalQueue::default(),
             timers,
             claims,
             cluster: Cluster::default(),
-            batches: BTreeMap::new(),
+            batches: BatchesInFlight::default(),
             slow: SlowTurns::default(),
             pace,
             weights: TurnWeights::default(),
-            damaged: BTreeSet::new(),
-            cache,
+            memory,
             waiters: Waiters::default(),
-            history: 0,
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -164,15 +149,10 @@ impl Machine {
 
     /// Whether the command of a ticket is waiting for the answer of its commit.
     pub fn has_pending(&self, ticket: Ticket) -> bool {
-        let waits = |pending: &PendingItem| pending.ticket == Some(ticket);
-        let global = |global: &GlobalCommand| global.ticket == Some(ticket);
         self.mailboxes.has_pending(ticket)
-            || self.slow.items().any(waits)
-            || self.global.iter().any(global)
-            || self.batches.values().any(|batch| {
-                batch.entries.iter().any(|entry| entry.items.iter().any(waits))
-                    || batch.global.iter().any(global)
-            })
+            || self.slow.items().any(|pending| pending.ticket == Some(ticket))
+            || self.global.has_pending(ticket)
+            || self.batches.has_pending(ticket)
     }
 
     /// The earliest times at which there is work to do, in engine time and in real time. Work that
@@ -198,7 +178,7 @@ impl Machine {
     /// The current levels, in real time.
     pub fn levels(&self, now: Timestamp) -> Levels {
         let (waiting_claims, leases) = self.claims.levels();
-        let begun = self.batches.values().map(|batch| batch.begun).min();
+        let begun = self.batches.oldest();
         let (queued, queued_bytes) = self.mailboxes.queued();
         Levels {
             queued_turns: queued + self.global.len(),
@@ -218,7 +198,7 @@ impl Machine {
 
     /// The number of the newest committed history row.
     pub fn history(&self) -> u64 {
-        self.history
+        self.memory.history()
     }
 
     /// A definition that is in memory, with the notation that runs it.
@@ -238,7 +218,7 @@ impl Machine {
 
     /// Whether nothing is in flight: everything is done that needs neither time nor input.
     pub fn is_idle(&self) -> bool {
-        self.running
+        self.lifecycle.is_recovered()
             && self.outputs.is_empty()
             && self.batches.is_empty()
             && self.slow.is_empty()
@@ -259,9 +239,9 @@ impl Machine {
         // compared with the clock of this process.
         self.now.engine = self.now.engine.max(recovered.clock);
         self.epoch = recovered.epoch;
-        self.next_commit = recovered.batch.saturating_add(1);
+        self.batches.continue_after(recovered.batch);
         self.ids.skip_to(recovered.seq);
-        self.history = recovered.seq;
+        self.memory.saw_history(recovered.seq);
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
         }
@@ -271,12 +251,7 @@ impl Machine {
                 self.output(Output::LoadDefinition(id));
             }
         }
-        self.running = true;
-        if recovered.paused {
-            self.paused = Some(recovered);
-        } else {
-            self.go_on(recovered);
-        }
+        self.work_recovered(recovered);
     }
 
     /// Continues the work that was open when the store was last used.
@@ -288,8 +263,7 @@ impl Machine {
         }
         let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
-            let item = GlobalAction::Redispatch(redispatch);
-            self.global.push_back(GlobalCommand::new(item, None));
+            self.global.push(GlobalAction::Redispatch(redispatch), None);
         }
     }
 
@@ -309,7 +283,7 @@ impl Machine {
         self.send_notices();
         self.resume_held_batches();
         self.enforce_lease_patience();
-        if !self.running || self.rests() || !self.has_lease() {
+        if !self.lifecycle.is_recovered() || self.rests() || !self.has_lease() {
             return;
         }
         self.outage.end_rest();
@@ -349,12 +323,10 @@ impl Machine {
         }
         let engine = self.claims.take_redispatch();
         if !engine.is_empty() {
-            let item = GlobalAction::Redispatch(engine);
-            self.global.push_back(GlobalCommand::new(item, None));
+            self.global.push(GlobalAction::Redispatch(engine), None);
         }
         for (ticket, claim) in self.claims.take_woken() {
-            let item = GlobalAction::Claim(claim);
-            self.global.push_back(GlobalCommand::new(item, Some(ticket)));
+            self.global.push(GlobalAction::Claim(claim), Some(ticket));
         }
         for ticket in self.claims.take_given_up(self.now) {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
@@ -402,12 +374,6 @@ impl Machine {
     }
 
     fn definition_read(&mut self, id: DefinitionId, loaded: Option<Stored>) {
-        let loaded = loaded.and_then(|it| {
-            let notation = self.notations.get(&it.notation)?.clone();
-            let definition = Arc::new(it.definition);
-            Some(Loaded::Ready { notation, definition, version: it.version })
-        });
-        let loaded = loaded.unwrap_or(Loaded::Broken);
         self.definitions.put(id, loaded);
         self.timers.release(id);
         for instance in self.definitions.take_waiting(id) {

@@ -3,33 +3,33 @@
 //!
 //! Each becomes its own unit in the batch, beside the turns.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use meantime_core::{
-    DefinitionId, Failure, IncidentId, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp,
-};
+use meantime_core::{DefinitionId, IncidentId, Json, TaskId, TaskKind};
 
 use super::batch::{Batch, UnitOrigin};
-use super::claim::ParkedClaim;
-use super::definitions::{Loaded, definition_hash};
+use super::claim::{ClaimSelection, ParkedClaim};
+use super::definitions::definition_hash;
 use super::effect;
 use super::engine::Machine;
+use super::global_queue::{GlobalAction, GlobalCommand};
 use super::io::{Output, Ticket};
-use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem, Waiter};
+use super::mailbox::{MailboxItem, PendingItem, Waiter};
 use super::ready::Class;
-use super::report::{done, token_holds};
+use super::report::token_holds;
 use super::turn_builder::TurnEnv;
-use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
+use crate::command::{ClaimedTask, Command, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
+use crate::history::AuditInfo;
 use crate::store::{
-    BROADCAST_STARTS, ConditionalWrite, DefinitionRow, Fence, IncidentRow, LeaseRow,
-    MESSAGE_STARTS, NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult,
-    Write,
+    BROADCAST_STARTS, ConditionalWrite, DefinitionRow, Fence, IncidentRow, MESSAGE_STARTS,
+    NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
 };
 
 /// The most timer starts of one definition.
 const TIMER_STARTS: usize = 64;
 
 impl Machine {
+    /// Makes the units of the global commands of a batch.
     pub(super) fn global_units(
         &mut self,
         batch: &mut Batch,
@@ -41,193 +41,169 @@ impl Machine {
             std::mem::take(&mut batch.claims).into_iter().zip(claimed).collect();
         let mut incidents: BTreeMap<IncidentId, IncidentRow> =
             incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
-        let mut handed_out = BTreeSet::new();
-        for number in 0..batch.global.len() {
-            let Some(global) = batch.global.get(number) else { break };
-            if global.over {
-                continue;
-            }
-            match &global.item {
+        let mut commands = std::mem::take(&mut batch.global);
+        for (number, global) in commands.iter_mut().enumerate().filter(|(_, global)| !global.over) {
+            match &global.action {
                 GlobalAction::Claim(claim) => {
-                    let all = claims.get(&number).into_iter().flatten();
-                    let has_any = all.clone().next().is_some();
-                    let free = all.filter(|row| !self.claims.busy.contains(&row.id));
-                    let (mut rows, mut too_late) = (Vec::new(), Vec::new());
-                    for row in free {
-                        // Only for detached tasks: a running instance ends its own tasks, and an
-                        // operator may have moved its deadline, which this row does not show.
-                        let is_alone = row.spec.detached;
-                        if is_alone && row.deadline_at.is_some_and(|at| at <= self.now.engine) {
-                            too_late.push(row.clone());
-                            continue;
-                        }
-                        if rows.len() < claim.command.max && handed_out.insert(row.id) {
-                            rows.push(self.lease(row, claim));
-                        }
-                    }
-                    claim.was_crowded_out.set(has_any && rows.is_empty());
-                    // The instance has ended and cannot end the task, so the claim that finds it
-                    // does.
-                    for task in too_late {
-                        let row = Box::new(past_deadline(&task, self.now.engine));
-                        let guard = Fence::Task { row: row.clone(), claims: task.claims };
-                        batch.units.push(Unit { fence: guard, ..Unit::default() });
-                        batch.origins.push(UnitOrigin::Detached(None, row));
-                    }
-                    for (row, claims) in rows {
-                        self.claims.busy.insert(row.id);
-                        let guard = Fence::Task { row: row.clone(), claims };
-                        batch.units.push(Unit { fence: guard, ..Unit::default() });
-                        batch.origins.push(UnitOrigin::Claimed(number, row));
-                    }
-                }
-                GlobalAction::Extend { .. }
-                | GlobalAction::Release { .. }
-                | GlobalAction::Assign { .. } => {
-                    self.change_task(batch, number, tasks);
+                    let found = claims.get(&number).map_or(&[][..], Vec::as_slice);
+                    add_claim(batch, number, self.claims.select(claim, found, self.now));
                 }
                 GlobalAction::Redispatch(ids) => {
-                    let ids = ids.clone();
-                    batch.finish_global(number);
-                    let rows = ids.iter().filter_map(|id| tasks.get(id));
-                    let ready = rows.filter(|row| row.state == TaskState::Ready);
-                    for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
-                        self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
+                    self.redispatch(ids, tasks);
+                    global.over = true;
+                }
+                GlobalAction::Command(command) => {
+                    let caller = (number, global.ticket);
+                    match self.command_unit(command, caller, tasks, &mut incidents) {
+                        Some((unit, origin)) => batch.add_unit(unit, origin),
+                        None => global.over = true,
                     }
-                }
-                GlobalAction::Incident { incident, variables, audit } => {
-                    let (id, variables, audit) = (*incident, variables.clone(), audit.clone());
-                    let ticket = global.ticket;
-                    batch.finish_global(number);
-                    match incidents.remove(&id) {
-                        Some(row) => {
-                            let instance = row.instance;
-                            let item =
-                                MailboxItem::Incident { row: Box::new(row), variables, audit };
-                            let mut pending = PendingItem::internal(item, self.now.engine);
-                            pending.ticket = ticket;
-                            self.push(instance, pending, Class::Events);
-                        }
-                        None => self.reply(ticket, Err(Error::UnknownIncident(id))),
-                    }
-                }
-                GlobalAction::Resume { audit } => {
-                    let writes = vec![Write::Resume { at: self.now.engine, audit: audit.clone() }];
-                    batch.units.push(Unit { writes, ..Unit::default() });
-                    batch.origins.push(UnitOrigin::GlobalCommand(number));
-                }
-                _ => {
-                    let conditional_writes = self.conditional_writes_of(batch, number, tasks);
-                    batch.units.push(Unit { conditional_writes, ..Unit::default() });
-                    batch.origins.push(UnitOrigin::GlobalCommand(number));
                 }
             }
         }
+        batch.global = commands;
     }
 
-    pub(super) fn change_task(
+    /// Dispatches engine tasks that are still ready.
+    fn redispatch(&mut self, ids: &[TaskId], tasks: &BTreeMap<TaskId, TaskRow>) {
+        let ready =
+            ids.iter().filter_map(|id| tasks.get(id)).filter(|row| row.state == TaskState::Ready);
+        for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
+            self.output(Output::Dispatch(Box::new(row.clone())));
+        }
+    }
+
+    /// The unit of a caller's command. None if it was answered, or became an item of an instance.
+    fn command_unit(
         &mut self,
-        batch: &mut Batch,
-        number: usize,
+        command: &Command,
+        (number, ticket): (usize, Option<Ticket>),
         tasks: &BTreeMap<TaskId, TaskRow>,
+        incidents: &mut BTreeMap<IncidentId, IncidentRow>,
+    ) -> Option<(Unit, UnitOrigin)> {
+        let origin = UnitOrigin::GlobalCommand(number);
+        let unit = match command {
+            Command::Extend { task, .. }
+            | Command::Release { task, .. }
+            | Command::Assign { task, .. } => {
+                let changed = match tasks.get(task) {
+                    Some(row) => self.changed_task(row, command).ok_or(Error::LeaseLost(*task)),
+                    None => Err(Error::UnknownTask(*task)),
+                };
+                return match changed {
+                    Ok((row, claims)) => {
+                        let fence = Fence::Task { row: row.clone(), claims };
+                        let unit = Unit { fence, ..Unit::default() };
+                        Some((unit, UnitOrigin::Changed(number, row)))
+                    }
+                    Err(error) => {
+                        let is_stale = matches!(error, Error::LeaseLost(_));
+                        self.counters.leases_lost += u64::from(is_stale);
+                        self.reply(ticket, Err(error));
+                        None
+                    }
+                };
+            }
+            Command::RetryIncident { incident, audit } => {
+                self.pass_to_instance(ticket, incidents.remove(incident), *incident, None, audit);
+                return None;
+            }
+            Command::ResolveIncident { incident, variables, audit } => {
+                let (row, variables) = (incidents.remove(incident), Some(variables.clone()));
+                self.pass_to_instance(ticket, row, *incident, variables, audit);
+                return None;
+            }
+            Command::Resume { audit } => {
+                let writes = vec![Write::Resume { at: self.now.engine, audit: audit.clone() }];
+                Unit { writes, ..Unit::default() }
+            }
+            _ => {
+                let conditional_writes = self.conditional_writes_of(command, tasks);
+                Unit { conditional_writes, ..Unit::default() }
+            }
+        };
+        Some((unit, origin))
+    }
+
+    /// An operator's answer to an incident becomes an item of its instance.
+    fn pass_to_instance(
+        &mut self,
+        ticket: Option<Ticket>,
+        row: Option<IncidentRow>,
+        incident: IncidentId,
+        variables: Option<Json>,
+        audit: &AuditInfo,
     ) {
-        let Some(global) = batch.global.get(number) else { return };
-        let Some(id) = global.item.tasks().first().copied() else { return };
-        let ticket = global.ticket;
-        let Some(task) = tasks.get(&id) else {
-            batch.finish_global(number);
-            self.reply(ticket, Err(Error::UnknownTask(id)));
+        let Some(row) = row.map(Box::new) else {
+            self.reply(ticket, Err(Error::UnknownIncident(incident)));
             return;
         };
+        let (instance, audit) = (row.instance, audit.clone());
+        let item = MailboxItem::Incident { row, variables, audit };
+        let pending = PendingItem::internal(item, self.now.engine);
+        self.push(instance, PendingItem { ticket, ..pending }, Class::Events);
+    }
+
+    /// The row of a task after a command, and its number of claims before, which is the fence. None
+    /// if the command is stale: its token names an earlier claim, or there is nothing to change.
+    fn changed_task(&self, task: &TaskRow, command: &Command) -> Option<(Box<TaskRow>, u32)> {
         let mut row = Box::new(task.clone());
-        let good = match &global.item {
-            GlobalAction::Extend { token, lease_ms, .. } => {
-                let ms = (*lease_ms).min(self.limits.lease_ms);
-                let until = self.now.real.saturating_add_millis(ms.cast_signed());
-                let held = token_holds(task, Some(*token), self.epoch);
+        match command {
+            Command::Extend { token, lease_ms, .. } => {
                 // An expired lease may be extended as long as no other worker has claimed the task:
                 // the token still names the last claim.
-                let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
-                if let Some(lease) = row.lease.as_mut().filter(|_| good) {
-                    lease.until = until;
-                    if row.state == TaskState::Ready {
-                        // The worker was late but is still working: that expiry does not count.
-                        row.expiries = row.expiries.saturating_sub(1);
-                    }
-                    row.state = TaskState::Leased;
+                let held = token_holds(task, Some(*token), self.epoch)
+                    && matches!(task.state, TaskState::Leased | TaskState::Ready);
+                let lease = row.lease.as_mut().filter(|_| held)?;
+                let ms = (*lease_ms).min(self.limits.lease_ms);
+                lease.until = self.now.real.saturating_add_millis(ms.cast_signed());
+                if row.state == TaskState::Ready {
+                    // The worker was late but is still working: that expiry does not count.
+                    row.expiries = row.expiries.saturating_sub(1);
                 }
-                good && row.lease.is_some()
+                row.state = TaskState::Leased;
             }
-            GlobalAction::Release { token, .. } => {
-                let good = token_holds(task, Some(*token), self.epoch);
+            Command::Release { token, .. } => {
+                let held = token_holds(task, Some(*token), self.epoch);
+                if !held || task.state != TaskState::Leased {
+                    return None;
+                }
                 row.state = TaskState::Ready;
                 row.available_at = self.now.engine;
                 row.claims += 1;
                 row.attempt = row.attempt.saturating_sub(1);
                 row.lease = None;
-                good && task.state == TaskState::Leased
             }
-            GlobalAction::Assign { assignee, .. } => {
+            Command::Assign { assignee, .. } if task.spec.kind == TaskKind::User => {
                 row.assignee.clone_from(assignee);
-                task.spec.kind == TaskKind::User
             }
-            _ => false,
-        };
-        if !good {
-            self.counters.leases_lost += 1;
-            batch.finish_global(number);
-            self.reply(ticket, Err(Error::LeaseLost(id)));
-            return;
+            _ => return None,
         }
-        let guard = Fence::Task { row: row.clone(), claims: task.claims };
-        batch.units.push(Unit { fence: guard, ..Unit::default() });
-        batch.origins.push(UnitOrigin::Changed(number, row));
+        Some((row, task.claims))
     }
 
     /// The conditional writes of a global command.
-    pub(super) fn conditional_writes_of(
+    fn conditional_writes_of(
         &mut self,
-        batch: &Batch,
-        number: usize,
-        tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
+        command: &Command,
+        tasks: &BTreeMap<TaskId, TaskRow>,
     ) -> Vec<ConditionalWrite> {
         let mut env = self.env(tasks);
-        match batch.global.get(number).map(|global| &global.item) {
-            Some(GlobalAction::Publish(message)) => {
-                vec![effect::publish(message.clone(), &mut env)]
-            }
-            Some(GlobalAction::Broadcast { name, payload }) => {
+        match command {
+            Command::Publish(message) => vec![effect::publish(message.clone(), &mut env)],
+            Command::Broadcast { name, payload } => {
                 vec![effect::broadcast(name, payload.clone(), &mut env)]
             }
-            Some(GlobalAction::Deploy(deployment)) => new_definitions(deployment, &mut env),
-            Some(GlobalAction::Undeploy { name, version }) => {
+            Command::Deploy(deployment) => new_definitions(deployment, &mut env),
+            Command::Undeploy { name, version } => {
                 let accept = effect::accept(TIMER_STARTS, &mut env);
                 vec![ConditionalWrite::Undeploy { name: name.clone(), version: *version, accept }]
             }
-            Some(GlobalAction::PutSchedule { spec, on_existing }) => {
+            Command::PutSchedule { spec, on_existing } => {
                 vec![effect::put_schedule(None, spec, *on_existing, &mut env)]
             }
-            _ => Vec::new(),
+            _ => unreachable!("the command belongs to an instance"),
         }
-    }
-
-    /// The row of a task after a claim, and its number of claims before, which is the fence.
-    pub(super) fn lease(&self, task: &TaskRow, claim: &ParkedClaim) -> (Box<TaskRow>, u32) {
-        let mut row = Box::new(task.clone());
-        let after = |from: Timestamp, ms: u64| {
-            from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
-        };
-        row.state = TaskState::Leased;
-        row.claims += 1;
-        // An expired lease stays in the row: the next claim continues the same attempt (P2) instead
-        // of counting a new one.
-        row.attempt += u32::from(task.lease.is_none());
-        row.lease = Some(LeaseRow {
-            worker: claim.command.worker.clone(),
-            until: after(self.now.real, claim.command.lease_ms),
-            timeout_at: row.spec.timeout_ms.map(|ms| after(self.now.engine, ms)),
-        });
-        (row, task.claims)
     }
 
     pub(super) fn claim_result(
@@ -236,9 +212,9 @@ impl Machine {
         claim: ParkedClaim,
         tasks: Vec<ClaimedTask>,
     ) {
-        if tasks.is_empty() && claim.was_crowded_out.take() {
-            self.global.push_back(GlobalCommand::new(GlobalAction::Claim(claim), Some(ticket)));
-        } else if tasks.is_empty() && claim.until > self.now.real {
+        if tasks.is_empty() && claim.takes_another_look() {
+            self.global.push(GlobalAction::Claim(claim), Some(ticket));
+        } else if tasks.is_empty() && claim.waits(self.now) {
             self.claims.park(ticket, claim);
         } else {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(tasks))));
@@ -257,11 +233,11 @@ impl Machine {
                 return;
             }
             UnitResult::Conflict | UnitResult::Refused(_) => {
-                let answer = match &global.item {
-                    GlobalAction::Undeploy { name, version } => Err(Error::UnknownDefinition {
-                        name: name.clone(),
-                        version: Some(*version),
-                    }),
+                let answer = match &global.action {
+                    GlobalAction::Command(Command::Undeploy { name, version }) => {
+                        let (name, version) = (name.clone(), Some(*version));
+                        Err(Error::UnknownDefinition { name, version })
+                    }
                     _ => Err(Error::Invalid("the request was refused".to_owned())),
                 };
                 self.reply(global.ticket, answer);
@@ -269,30 +245,36 @@ impl Machine {
             }
         };
         self.spread(&done);
-        match &global.item {
-            GlobalAction::Deploy(deployment) => {
+        let GlobalAction::Command(command) = &global.action else {
+            unreachable!("claims and tasks to run have units of other kinds");
+        };
+        match command {
+            Command::Deploy(deployment) => {
                 let reply = self.deployed(deployment, &done.deployed);
                 self.notify_others(Notice::Deployed);
                 self.armed_by_deploy(global.ticket, &done, reply);
             }
-            GlobalAction::Undeploy { name, version } => {
+            Command::Undeploy { name, version } => {
                 self.definitions.retire(name, *version);
                 self.notify_others(Notice::Deployed);
                 self.armed_by_deploy(global.ticket, &done, Reply::Done);
             }
-            GlobalAction::Resume { .. } => {
+            Command::Resume { .. } => {
                 self.resumed();
                 self.notify_others(Notice::Resumed);
                 self.reply(global.ticket, Ok(Reply::Done));
             }
-            GlobalAction::PutSchedule { .. } => match done.conflict {
+            Command::PutSchedule { .. } => match done.conflict {
                 Some(code) => {
-                    let problem = meantime_core::Json::null();
+                    let problem = Json::null();
                     self.reply(global.ticket, Err(Error::Refused { code, problem }));
                 }
                 None => self.scheduled(global.ticket, done.scheduled),
             },
-            _ => self.published(global.ticket, done),
+            Command::Publish(_) | Command::Broadcast { .. } => {
+                self.published(global.ticket, done);
+            }
+            _ => unreachable!("the command has a unit of another kind"),
         }
     }
 
@@ -334,15 +316,23 @@ impl Machine {
         let hash = definition_hash(&deployment.source);
         let mut answers = Vec::new();
         for (definition, (id, version, new)) in deployment.definitions.iter().zip(versions) {
-            self.definitions.add_version(&definition.name, *id, *version, false);
-            if let Some(notation) = self.notations.get(&deployment.notation).cloned() {
-                let (definition, version) = (definition.clone(), *version);
-                self.definitions.put(*id, Loaded::Ready { notation, definition, version });
-            }
+            self.definitions.put_deployed(*id, *version, &deployment.notation, definition);
             let (name, hash) = (definition.name.clone(), hash.clone());
             answers.push(Deployed { name, version: *version, hash, new: *new });
         }
         Reply::Deployed(answers)
+    }
+}
+
+/// The units of a claim: the tasks that it leases, and those that it finds too late.
+fn add_claim(batch: &mut Batch, number: usize, selection: ClaimSelection) {
+    for (row, claims) in selection.too_late {
+        let fence = Fence::Task { row: row.clone(), claims };
+        batch.add_unit(Unit { fence, ..Unit::default() }, UnitOrigin::Detached(None, row));
+    }
+    for (row, claims) in selection.leased {
+        let fence = Fence::Task { row: row.clone(), claims };
+        batch.add_unit(Unit { fence, ..Unit::default() }, UnitOrigin::Claimed(number, row));
     }
 }
 
@@ -382,10 +372,4 @@ pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
         lease_until: row.lease.as_ref()?.until,
         deadline_at: row.deadline_at,
     })
-}
-
-/// The row of a detached task whose deadline passed before it was claimed.
-fn past_deadline(task: &TaskRow, now: Timestamp) -> TaskRow {
-    let failure = Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
-    done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None }, now)
 }

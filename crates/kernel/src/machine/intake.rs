@@ -5,13 +5,13 @@
 
 use meantime_core::{
     DefinitionId, Event, Failure, InstanceId, Json, ScheduleInput, ScheduleSpec, ScopeView, TaskId,
-    Timestamp,
 };
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
+use super::global_queue::{GlobalAction, GlobalCommand};
 use super::io::{Output, Ticket};
-use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem, Waiter, owner};
+use super::mailbox::{MailboxItem, PendingItem, Waiter, owner};
 use super::ready::Class;
 use crate::command::{
     Command, Error, LeaseToken, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
@@ -43,9 +43,6 @@ impl Machine {
                 let item = MailboxItem::Event(Event::Submitted { step, payload, bound }, None);
                 self.give(instance, item, ticket, wait, bytes);
             }
-            Command::PutSchedule { spec, on_existing } => {
-                self.push_global(GlobalAction::PutSchedule { spec, on_existing }, ticket);
-            }
             Command::Schedule { schedule, action, audit } => {
                 let (step, payload) = action.step();
                 let event = Event::Submitted { step: step.to_owned(), payload, bound: None };
@@ -72,44 +69,27 @@ impl Machine {
             }
             Command::Claim(claim) => {
                 let claim = ParkedClaim::new(claim, self.now.real, &self.limits);
-                self.push_global(GlobalAction::Claim(claim), ticket);
-            }
-            Command::Extend { task, token, lease_ms } => {
-                self.push_global(GlobalAction::Extend { task, token, lease_ms }, ticket);
-            }
-            Command::Release { task, token } => {
-                self.push_global(GlobalAction::Release { task, token }, ticket);
-            }
-            Command::Assign { task, assignee } => {
-                self.push_global(GlobalAction::Assign { task, assignee }, ticket);
-            }
-            Command::Publish(message) => self.push_global(GlobalAction::Publish(message), ticket),
-            Command::Broadcast { name, payload } => {
-                self.push_global(GlobalAction::Broadcast { name, payload }, ticket);
-            }
-            Command::Deploy(deployment) => {
-                self.push_global(GlobalAction::Deploy(deployment), ticket);
-            }
-            Command::Undeploy { name, version } => {
-                self.push_global(GlobalAction::Undeploy { name, version }, ticket);
-            }
-            Command::RetryIncident { incident, audit } => {
-                self.push_global(
-                    GlobalAction::Incident { incident, variables: None, audit },
-                    ticket,
-                );
-            }
-            Command::ResolveIncident { incident, variables, audit } => {
-                let variables = Some(variables);
-                self.push_global(GlobalAction::Incident { incident, variables, audit }, ticket);
+                self.global.push(GlobalAction::Claim(claim), Some(ticket));
             }
             Command::Resume { audit } => self.resume(ticket, audit),
+            Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Assign { .. }
+            | Command::Publish(_)
+            | Command::Broadcast { .. }
+            | Command::PutSchedule { .. }
+            | Command::Deploy(_)
+            | Command::Undeploy { .. }
+            | Command::RetryIncident { .. }
+            | Command::ResolveIncident { .. } => {
+                self.global.push(GlobalAction::Command(command), Some(ticket));
+            }
         }
     }
 
     /// The callers whose start has its turn in a batch.
     pub fn starts_in(&self, batch: u64) -> impl Iterator<Item = Ticket> {
-        let entries = self.batches.get(&batch).into_iter().flat_map(|batch| &batch.entries);
+        let entries = self.batches.get(batch).into_iter().flat_map(|batch| &batch.entries);
         let starts = entries.filter_map(|entry| entry.items.first());
         let starts = starts.filter(|pending| matches!(pending.item, MailboxItem::Start(..)));
         starts.filter_map(|pending| pending.ticket)
@@ -117,7 +97,7 @@ impl Machine {
 
     /// Whether a batch is in flight: not committed, or its answer not known.
     pub fn has_batch(&self, batch: u64) -> bool {
-        self.batches.contains_key(&batch)
+        self.batches.get(batch).is_some()
     }
 
     /// The result of an engine task.
@@ -167,17 +147,15 @@ impl Machine {
     /// waiting for anything after that. A claim stops waiting for tasks.
     fn hurry(&mut self, ticket: Ticket) -> bool {
         let is_its = |pending: &&mut PendingItem| pending.ticket == Some(ticket);
-        let entries = self.batches.values_mut().flat_map(|batch| &mut batch.entries);
-        let items = entries.flat_map(|entry| &mut entry.items).chain(self.slow.items_mut());
-        let pending = self.mailboxes.pending_of(ticket).or(items.into_iter().find(is_its));
-        if let Some(pending) = pending {
+        let in_flight = self.batches.items_mut().chain(self.slow.items_mut()).find(is_its);
+        if let Some(pending) = self.mailboxes.pending_of(ticket).or(in_flight) {
             pending.wait = Wait::Quiet;
             return true;
         }
-        let global = self.batches.values_mut().flat_map(|batch| &mut batch.global);
-        let global = self.global.iter_mut().chain(global).find(|it| it.ticket == Some(ticket));
-        if let Some(GlobalCommand { item: GlobalAction::Claim(claim), .. }) = global {
-            claim.until = Timestamp::MIN;
+        let mut global = self.global.iter_mut().chain(self.batches.global_mut());
+        let global = global.find(|it| it.ticket == Some(ticket));
+        if let Some(GlobalCommand { action: GlobalAction::Claim(claim), .. }) = global {
+            claim.stop_waiting();
             return true;
         }
         false
@@ -231,10 +209,6 @@ impl Machine {
         } else {
             self.push(id, pending, Class::Cancels);
         }
-    }
-
-    fn push_global(&mut self, item: GlobalAction, ticket: Ticket) {
-        self.global.push_back(GlobalCommand::new(item, Some(ticket)));
     }
 
     fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {

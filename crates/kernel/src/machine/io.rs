@@ -139,6 +139,8 @@ pub struct Counters {
     pub damaged: u64,
     /// Turns that left their batch because they took long.
     pub slow_turns: u64,
+    /// Slow turns that were dropped because a cancel came first.
+    pub slow_turns_dropped: u64,
     /// Signals and messages that returned to their channel.
     pub returned: u64,
     /// Reports with a stale token.

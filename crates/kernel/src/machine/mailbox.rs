@@ -170,6 +170,11 @@ impl Mailboxes {
         self.by_instance.get_mut(&id)
     }
 
+    /// The mailbox of an instance in a batch or with a slow turn. It stays until that is over.
+    pub(super) fn of_batch(&mut self, id: InstanceId) -> &mut Mailbox {
+        self.get_mut(id).expect("an instance in a batch has a mailbox")
+    }
+
     /// The mailbox of an instance, a new one if it has none.
     pub(super) fn open(&mut self, id: InstanceId) -> &mut Mailbox {
         self.by_instance.entry(id).or_default()
@@ -291,10 +296,9 @@ impl Mailboxes {
     }
 
     fn count_out(&mut self, item: &PendingItem) {
-        // Every item was counted when it was added; a negative count would be a bug of this module.
-        debug_assert!(self.queued > 0 && self.queued_bytes >= item.bytes);
-        self.queued = self.queued.saturating_sub(1);
-        self.queued_bytes = self.queued_bytes.saturating_sub(item.bytes);
+        assert!(self.queued > 0 && self.queued_bytes >= item.bytes, "it was counted in");
+        self.queued -= 1;
+        self.queued_bytes -= item.bytes;
     }
 }
 
@@ -373,77 +377,6 @@ impl MailboxItem {
         match self {
             Self::Incident { row, .. } => Some(row.id),
             _ => None,
-        }
-    }
-}
-
-/// A command that belongs to no instance, or not yet.
-#[derive(Debug)]
-pub(super) struct GlobalCommand {
-    pub(super) item: GlobalAction,
-    pub(super) ticket: Option<Ticket>,
-    /// It was answered or became another item: its batch has nothing more to do for it.
-    pub(super) over: bool,
-}
-
-impl GlobalCommand {
-    pub(super) const fn new(item: GlobalAction, ticket: Option<Ticket>) -> Self {
-        Self { item, ticket, over: false }
-    }
-}
-
-/// The kinds of global commands.
-#[derive(Debug)]
-pub(super) enum GlobalAction {
-    Claim(super::claim::ParkedClaim),
-    Extend {
-        task: TaskId,
-        token: LeaseToken,
-        lease_ms: u64,
-    },
-    Release {
-        task: TaskId,
-        token: LeaseToken,
-    },
-    Assign {
-        task: TaskId,
-        assignee: Option<String>,
-    },
-    Publish(meantime_core::Message),
-    Broadcast {
-        name: String,
-        payload: Json,
-    },
-    PutSchedule {
-        spec: Box<meantime_core::ScheduleSpec>,
-        on_existing: meantime_core::OnExisting,
-    },
-    Deploy(crate::command::Deployment),
-    Undeploy {
-        name: String,
-        version: u32,
-    },
-    Incident {
-        incident: meantime_core::IncidentId,
-        variables: Option<Json>,
-        audit: AuditInfo,
-    },
-    /// A restored copy may continue.
-    Resume {
-        audit: AuditInfo,
-    },
-    /// Engine tasks to run: after a restart, or when their delay has passed.
-    Redispatch(Vec<TaskId>),
-}
-
-impl GlobalAction {
-    pub(super) fn tasks(&self) -> &[TaskId] {
-        match self {
-            Self::Extend { task, .. } | Self::Release { task, .. } | Self::Assign { task, .. } => {
-                std::slice::from_ref(task)
-            }
-            Self::Redispatch(tasks) => tasks,
-            _ => &[],
         }
     }
 }

@@ -142,16 +142,7 @@ impl Machine {
     pub(super) fn partition_recovered(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
         self.cluster.recovers = self.cluster.recovers.saturating_sub(1);
-        match &mut self.paused {
-            // The store is still paused: the work of the new partition replaces what was set aside.
-            Some(paused) if recovered.paused => *paused = recovered,
-            // A read that is older than the resume is as good as a newer one: nothing could happen
-            // to this work meanwhile but what the fences and leases of its rows tell.
-            _ => {
-                self.paused = None;
-                self.go_on(recovered);
-            }
-        }
+        self.work_recovered(recovered);
     }
 
     /// Handles notices of other nodes.
@@ -241,7 +232,7 @@ impl Machine {
     /// time.
     pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
         let now = self.clock;
-        let Some(mailbox) = self.mailboxes.get_mut(id) else { return };
+        let mailbox = self.mailboxes.of_batch(id);
         let (first, longest) = LOCK_WAIT_MS;
         let wait = first.saturating_mul(1 << mailbox.misses.min(16)).min(longest);
         mailbox.misses += 1;

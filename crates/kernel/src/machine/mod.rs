@@ -22,7 +22,7 @@
 //! | `engine` | the machine itself: inputs, outputs, time |
 //! | `intake` | commands: limits, back-pressure, routing |
 //! | `mailbox`, `ready` | pending work per instance, and the order in which instances get turns |
-//! | `batch` | collects a batch and requests the rows that it needs |
+//! | `batch`, `in_flight` | collects a batch and requests the rows that it needs; all batches |
 //! | `pace` | how many turns a batch takes |
 //! | `turn_builder` | from a row, its inbox and its pending items to the events of a turn |
 //! | `report` | reports on tasks: outcome, retry, incident |
@@ -37,17 +37,16 @@
 //! | `commit` | after the commit: answers, wake-ups, cache updates |
 //! | `outage` | an unreachable store: every waiting caller gets an answer |
 //! | `membership` | several machines on one store: partitions, notices, locks |
-//! | `global` | commands without an instance: claims, messages, definitions |
+//! | `global`, `global_queue` | commands without an instance: claims, messages, definitions |
 //! | `injected_bugs` | bodies of injected bugs, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, delayed retries |
 //! | `pause` | a restored store that is not resumed yet |
 //! | `measure` | distributions of measured values |
 //! | `tree` | callers that wait for an instance and all its descendants |
 //! | `timer_queue` | the head of the due-time index |
-//! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
+//! | `definitions`, `memory` | what is kept in memory to avoid reading it again |
 
 mod batch;
-mod cache;
 mod claim;
 mod commit;
 mod damage;
@@ -58,6 +57,8 @@ mod end;
 mod ended;
 mod engine;
 mod global;
+mod global_queue;
+mod in_flight;
 mod injected_bugs;
 mod intake;
 mod io;
@@ -65,6 +66,7 @@ mod job;
 mod mailbox;
 mod measure;
 mod membership;
+mod memory;
 mod outage;
 mod outcome;
 mod pace;

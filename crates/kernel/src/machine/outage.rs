@@ -16,7 +16,7 @@ use meantime_core::Timestamp;
 use super::batch::UnitOrigin;
 use super::engine::Machine;
 use super::io::Output;
-use super::mailbox::{GlobalCommand, Mailbox, Waiter};
+use super::mailbox::{Mailbox, Waiter};
 use crate::command::Error;
 use crate::store;
 
@@ -129,7 +129,7 @@ impl Machine {
         let message = "the store was lost before it answered the commit".to_owned();
         let told = store::Error::Ambiguous { results: Vec::new(), message };
         let told = Error::from(&told);
-        let Some(batch) = self.batches.get(&number) else { return };
+        let batch = self.batches.get(number).expect("a commit in doubt is in flight");
         let items = batch.entries.iter().flat_map(|entry| &entry.items).map(|it| it.ticket);
         let global = batch.global.iter().filter(|global| !global.over).map(|it| it.ticket);
         let origins = batch.origins.iter().map(|part| match part {
@@ -165,7 +165,7 @@ impl Machine {
     /// Whether a caller waits for a turn or a read.
     fn has_waiting_callers(&self) -> bool {
         self.cluster.has_unresolved()
-            || self.global.iter().any(|global| global.ticket.is_some())
+            || self.global.has_callers()
             || self.claims.levels().0 > 0
             || !self.mailboxes.find(Mailbox::has_callers).is_empty()
     }
@@ -185,14 +185,11 @@ impl Machine {
             }
             self.drop_idle(id);
         }
-        let (callers, kept): (Vec<GlobalCommand>, Vec<GlobalCommand>) =
-            std::mem::take(&mut self.global).into_iter().partition(|it| it.ticket.is_some());
-        self.global = kept.into();
+        let callers = self.global.take_callers();
         let unresolved = self.cluster.take_unresolved();
         let claims = self.claims.drain_waiting();
-        let callers = callers.into_iter().filter_map(|global| global.ticket);
         let unresolved = unresolved.into_iter().map(|(ticket, ..)| ticket);
-        for ticket in callers.chain(unresolved).chain(claims).collect::<Vec<_>>() {
+        for ticket in callers.into_iter().chain(unresolved).chain(claims) {
             self.reply(Some(ticket), Err(told.clone()));
         }
     }

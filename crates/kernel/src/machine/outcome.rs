@@ -303,6 +303,7 @@ impl TurnBuilder {
     /// A timer whose event was not taken did not fire: an earlier event of the same turn left its
     /// element (T10, O2). Its record becomes a cancellation.
     fn unfire(&mut self, event: &Event, env: &mut TurnEnv<'_>) {
+        // Other events of the kernel leave no record that says that they were taken.
         let Event::TimerFired { key: lost, .. } = event else { return };
         for record in &mut self.records {
             if let Record::TimerFired { key, kind, due_at, .. } = record

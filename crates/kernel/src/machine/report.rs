@@ -32,8 +32,13 @@ pub(super) fn has_timed_out(task: &TaskRow, now: Now) -> bool {
 
 impl TurnBuilder {
     /// Handles a report, an expired lease or a timeout of a task of this instance.
-    pub(super) fn add_report(&mut self, number: usize, item: &MailboxItem, env: &mut TurnEnv<'_>) {
-        let Some(id) = item.task() else { return };
+    pub(super) fn add_report(
+        &mut self,
+        number: usize,
+        id: TaskId,
+        item: &MailboxItem,
+        env: &mut TurnEnv<'_>,
+    ) {
         let Some(task) = self.task(id, env).filter(|task| task.state != TaskState::Done) else {
             // Stale: the task has ended or was cancelled, by an earlier turn or earlier in this
             // one.
@@ -164,7 +169,8 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
-        // Not in the open list: the task has an outcome already or was cancelled (ADR 0004).
+        // Stale: not in the open list, so the task has an outcome already or was cancelled (ADR
+        // 0004).
         let Some(open) = self.row.open.tasks.remove(&key) else { return };
         self.touched = true;
         self.disarm(key, CancelCause::TaskEnded);

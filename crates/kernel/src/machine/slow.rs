@@ -197,12 +197,8 @@ impl Machine {
     /// The result of a slow turn.
     pub(super) fn slow_turn(&mut self, batch: u64, job: usize, turn: Result<Turn, Fault>) {
         // Its batch may still wait for an earlier one: then the turn stays in its batch.
-        let held = self.batches.get_mut(&batch).and_then(|it| it.held.as_mut());
-        if let Some(turn_of @ None) = held.and_then(|turns| turns.get_mut(job)) {
-            *turn_of = Some(turn);
-            return;
-        }
-        // Stale: the turn was dropped by a cancel, and its instance gets a new one.
+        let Some(turn) = self.batches.complete_held(batch, job, turn) else { return };
+        // Stale: a cancel has dropped and counted the turn, and its instance gets a new one.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.entry.id);
         if slow.lease_term == self.cluster.lease_term() {
@@ -217,7 +213,8 @@ impl Machine {
     /// whether there was one.
     pub(super) fn cancel_overtakes(&mut self, id: InstanceId) -> bool {
         let Some(name) = self.slow.instances.remove(&id) else { return false };
-        let Some(slow) = self.slow.computing.remove(&name) else { return false };
+        let slow = self.slow.computing.remove(&name).expect("its turn is being computed");
+        self.counters.slow_turns_dropped += 1;
         self.slow.forget(slow.definition);
         let first = slow.entry.builder.as_ref().and_then(|it| it.events.first());
         let was_cancelling = matches!(first, Some(Event::Cancel { .. }));

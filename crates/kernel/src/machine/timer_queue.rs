@@ -232,7 +232,7 @@ impl TimerQueue {
 
     /// What the store answered: all timers after the key that was asked for, at most [`READ`].
     pub(super) fn read(&mut self, timers: &[(TimerKey, DefinitionId)]) {
-        let Some(During { before, changes }) = self.during.take() else { return };
+        let During { before, changes } = self.during.take().expect("a read was asked for");
         self.horizon = match timers.last() {
             Some((last, _)) if timers.len() >= READ => Horizon::Until(*last),
             _ => before.map_or(Horizon::Everything, Horizon::Before),

@@ -22,7 +22,7 @@ use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{AuditInfo, CancelCause, Record};
-use crate::open::{Key, Open, OpenSubscription, OpenTimer};
+use crate::open::{Key, OpenSubscription, OpenTimer};
 use crate::random::Ids;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta, InstanceRow,
@@ -165,18 +165,10 @@ impl TurnBuilder {
         let MailboxItem::Start(command, definition) = &item.item else { return None };
         let StartCommand { input, at, bound, key, deadline_at, tags, idempotency, .. } = &**command;
         let row = InstanceRow {
-            id,
-            turn_no: 0,
-            phase: Phase::Starting,
-            definition: *definition,
-            started_at: item.at,
-            ended_at: None,
             deadline_at: *deadline_at,
-            state: meantime_core::State::default(),
-            open: Open::default(),
-            last_history: 0,
             key: key.clone(),
             meta: InstanceMeta { tags: tags.clone(), ..InstanceMeta::default() },
+            ..InstanceRow::accepted(id, *definition, item.at)
         };
         let mut builder = Self::new(row, true);
         // This precondition is the first: a repeated request must be answered as a repetition, and
@@ -352,6 +344,7 @@ impl TurnBuilder {
 
     /// Removes a timer that will not fire.
     pub(super) fn disarm(&mut self, key: Key, cause: CancelCause) {
+        // Stale: it has fired or was cancelled, perhaps earlier in this turn (ADR 0004).
         let Some(timer) = self.row.open.timers.remove(&key) else { return };
         self.row.open.fired_by.remove(&key);
         let (key, kind, due_at) = (key.of(self.row.id), timer.kind, timer.due_at);
@@ -528,10 +521,10 @@ impl TurnBuilder {
                 self.add_signal(message, env);
             }
             MailboxItem::Timer(key) => self.add_timer(*key, env),
-            MailboxItem::Report { .. }
-            | MailboxItem::LeaseExpired(_)
-            | MailboxItem::AttemptTimedOut(_) => {
-                self.add_report(number, &item.item, env);
+            MailboxItem::Report { task, .. }
+            | MailboxItem::LeaseExpired(task)
+            | MailboxItem::AttemptTimedOut(task) => {
+                self.add_report(number, *task, &item.item, env);
             }
             MailboxItem::Edit { timer, edit, audit } => {
                 self.edit_timer(number, *timer, *edit, audit, env);

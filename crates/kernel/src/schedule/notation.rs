@@ -124,7 +124,7 @@ fn submitted(scheduler: &mut Scheduler<'_>, step: &str, payload: &Json) -> Verdi
             Ok(spec) => scheduler.upsert(spec),
             Err(problem) => return invalid(&problem),
         },
-        other => return invalid(&format!("a schedule knows no {other:?}")),
+        other => return invalid(&format!("a schedule has no action {other:?}")),
     }
     Verdict::taken()
 }

@@ -133,7 +133,8 @@ impl<'a> Scheduler<'a> {
         let missed = if runs { count - 1 } else { count };
         if missed > 0 {
             let until = if runs { self.before(last.at, first.at) } else { last.at };
-            let reason = if runs { "taken up by one late run" } else { "nobody was there" };
+            let reason =
+                if runs { "covered by one late run" } else { "the engine was not running" };
             self.note(first.at, until, missed, OccurrenceOutcome::Missed, reason);
         }
         if runs {

@@ -1,21 +1,33 @@
-//! The `Store` trait.
+//! The `Store` trait, and how a store reports that it cannot be reached.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
-    Error, FetchRequest, Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener,
-    Membership, Notice, OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition, Plan,
-    PurgeRequest, Purged, Recovered, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey,
-    TimerRow, To, UnitResult,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, FetchRequest,
+    Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
+    OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition, Plan, PurgeRequest, Purged,
+    Recovered, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::AuditInfo;
 
 /// The result of a store call.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// A change of connectivity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connectivity {
+    /// The store became unreachable, for this reason. Calls fail at once until it is restored.
+    Lost(String),
+    /// The store was connected, perhaps again. A node renews its lease at once.
+    Restored,
+}
+
+/// Called with every change.
+pub type ConnectivityListener = Arc<dyn Fn(Connectivity) + Send + Sync>;
 
 /// A durable store.
 pub trait Store: Send + Sync {

@@ -10,7 +10,6 @@
 //! writes of a plan are resolved by [`Plan::resolve`], pure code that every store calls inside its
 //! transaction with the rows it found.
 
-mod connectivity;
 mod contract;
 mod error;
 mod layer;
@@ -22,8 +21,7 @@ mod resolve;
 mod row;
 mod upkeep;
 
-pub use connectivity::{Connectivity, ConnectivityListener};
-pub use contract::{BoxFuture, Store};
+pub use contract::{BoxFuture, Connectivity, ConnectivityListener, Store};
 pub use error::{Class, Error};
 pub use layer::Layer;
 pub use membership::{Listener, Membership, NodeIndex, Notice, Partition, To};
@@ -31,7 +29,8 @@ pub use memory::MemoryStore;
 pub(crate) use plan::encode_start;
 pub use plan::{
     Accept, ClaimQuery, ConditionalWrite, Fence, FetchRequest, Fetched, FetchedInstance, Lookups,
-    NewDefinition, Plan, Precondition, Refusal, Unit, UnitDone, UnitResult, Wanted, Write,
+    NewChild, NewDefinition, Plan, Precondition, Refusal, Unit, UnitDone, UnitResult, Wanted,
+    Write,
 };
 pub use read::{
     DefinitionFilter, DueQuery, InstanceFilter, Page, Recovered, TaskFilter, TimerCount,

@@ -362,24 +362,7 @@ pub enum ConditionalWrite {
         accept: Accept,
     },
     /// Starts a child, or answers with a conflict.
-    StartChild {
-        /// The effect that starts it.
-        key: EffectKey,
-        /// The name of its definition.
-        definition: String,
-        /// Its version; `None` means the latest.
-        version: Option<u32>,
-        /// The latest version with this label, if no version is named.
-        label: Option<String>,
-        /// The child, complete except for its definition.
-        row: Box<InstanceRow>,
-        /// The occurrence of the schedule that it is for: each has one run.
-        scheduled_at: Option<Timestamp>,
-        /// The largest number of live instances below the root.
-        tree_limit: u64,
-        /// The inbox number of the answer.
-        seq: u64,
-    },
+    StartChild(NewChild),
     /// Creates a schedule, changes the existing one, or answers with a conflict.
     PutSchedule {
         /// The effect to answer; `None` for a command.
@@ -455,6 +438,27 @@ pub struct Accept {
     /// Ids for new instances.
     pub ids: Vec<InstanceId>,
     /// The inbox number of a delivery.
+    pub seq: u64,
+}
+
+/// A child to start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewChild {
+    /// The effect that starts it.
+    pub key: EffectKey,
+    /// The name of its definition.
+    pub definition: String,
+    /// Its version; `None` means the latest.
+    pub version: Option<u32>,
+    /// The latest version with this label, if no version is named.
+    pub label: Option<String>,
+    /// The child, complete except for its definition.
+    pub row: Box<InstanceRow>,
+    /// The occurrence of the schedule that it is for: each has one run.
+    pub scheduled_at: Option<Timestamp>,
+    /// The largest number of live instances below the root.
+    pub tree_limit: u64,
+    /// The inbox number of the answer.
     pub seq: u64,
 }
 

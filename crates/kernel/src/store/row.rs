@@ -101,6 +101,24 @@ pub struct InstanceRow {
 }
 
 impl InstanceRow {
+    /// An instance that was accepted and has had no turn, without a start.
+    pub fn accepted(id: InstanceId, definition: DefinitionId, now: Timestamp) -> Self {
+        Self {
+            id,
+            turn_no: 0,
+            phase: Phase::Starting,
+            definition,
+            started_at: now,
+            ended_at: None,
+            deadline_at: None,
+            state: State::default(),
+            open: Open::default(),
+            last_history: 0,
+            key: None,
+            meta: InstanceMeta::default(),
+        }
+    }
+
     /// The root of its tree, unless it is the root itself.
     pub fn root_above(&self) -> Option<InstanceId> {
         let root = self.meta.lineage.as_ref()?.root;
@@ -405,6 +423,27 @@ pub struct TaskRow {
     pub assignee: Option<String>,
     /// How its last attempt failed; for a finished detached task, its outcome.
     pub outcome: Option<TaskOutcome>,
+}
+
+impl TaskRow {
+    /// A task that can be claimed at once.
+    pub fn ready(id: TaskId, spec: TaskSpec, definition: DefinitionId, now: Timestamp) -> Self {
+        Self {
+            id,
+            assignee: spec.assignee.clone(),
+            spec,
+            definition,
+            state: TaskState::Ready,
+            available_at: now,
+            created_at: now,
+            deadline_at: None,
+            claims: 0,
+            attempt: 0,
+            expiries: 0,
+            lease: None,
+            outcome: None,
+        }
+    }
 }
 
 /// A lease on a task.

@@ -32,11 +32,11 @@ struct Awaits<'p> {
 impl Awaits<'_> {
     fn check(&mut self, expr: &Expr, operand: &Expr) {
         if let Some(method) = &self.refused_by {
-            let message = format!("`await` cannot stand in a callback of `{}`", method.name());
+            let message = format!("`await` cannot be used in a callback of `{}`", method.name());
             let help = "await first, then call it with the results";
             self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
         } else if self.beside_workflows {
-            let message = "`await` cannot stand outside of a workflow";
+            let message = "`await` cannot be used outside of a workflow";
             let help = "move it into the workflow";
             self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
         }

@@ -57,7 +57,7 @@ fn check_form(file: &File, problems: &mut Problems) {
             StmtKind::Declare { .. } | StmtKind::Function(_) | StmtKind::Empty
         );
         if !declares {
-            let message = "beside workflows a file holds only functions and constants";
+            let message = "besides workflows, a file contains only functions and constants";
             let help = "move the statement into a workflow";
             problems.add_with_help(Code::Form, statement.span, message, help);
         }

@@ -196,7 +196,7 @@ impl Parser<'_> {
             },
             Kind::Word(word) if **word == *"in" && !self.no_in => binary(BinaryOp::In, 6),
             Kind::Word(word) if **word == *"instanceof" => {
-                self.refuse(token.span, "`instanceof`", "look at the `name` of an error");
+                self.refuse(token.span, "`instanceof`", "compare the `name` of the error");
                 return Err(ParseAborted);
             }
             _ => return Ok(None),

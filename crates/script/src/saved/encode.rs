@@ -69,7 +69,7 @@ impl Machine<'_> {
         frame: &ScriptFrame,
     ) -> EncodeResult {
         let Some((code, point)) = self.suspension_point(index, frame) else {
-            return Err(Error::message("a frame stands where it cannot be saved"));
+            return Err(Error::message("a frame is at a position where it cannot be saved"));
         };
         writer.out.array(6)?.u64(SCRIPT_FRAME)?.u32(code.id)?.u32(point.at)?;
         match frame.closure {

@@ -144,7 +144,7 @@ fn constructs_that_are_not_in_the_language_are_refused_by_name() {
             x <<= 2
               ^ error F010: the bit operator `<<=` is not in the language [numbers have 64 bits here, bit operations would not mean the same]
             x = x instanceof Object
-                  ^ error F010: `instanceof` is not in the language [look at the `name` of an error]
+                  ^ error F010: `instanceof` is not in the language [compare the `name` of the error]
             x = void 0
                 ^ error F010: `void` is not in the language [leave it out]
             x = eval("1")
@@ -198,16 +198,16 @@ fn await_must_be_able_to_stop() {
         "const xs = [2, 1]\nxs.sort((a, b) => await Task.run(\"compare\", [a, b]))\nconst i = xs.findIndex(x => await Task.run(\"test\", x))\nreturn xs.map(x => await Task.run(\"ok\", x)).concat(i)",
         &expect![[r#"
             xs.sort((a, b) => await Task.run("compare", [a, b]))
-                              ^ error F012: `await` cannot stand in a callback of `sort` [await first, then call it with the results]
+                              ^ error F012: `await` cannot be used in a callback of `sort` [await first, then call it with the results]
             const i = xs.findIndex(x => await Task.run("test", x))
-                                        ^ error F012: `await` cannot stand in a callback of `findIndex` [await first, then call it with the results]
+                                        ^ error F012: `await` cannot be used in a callback of `findIndex` [await first, then call it with the results]
         "#]],
     );
     check(
         "const x = await Task.run(\"a\", {})\nworkflow w() { return x }",
         &expect![[r#"
         const x = await Task.run("a", {})
-                  ^ error F012: `await` cannot stand outside of a workflow [move it into the workflow]
+                  ^ error F012: `await` cannot be used outside of a workflow [move it into the workflow]
     "#]],
     );
 }
@@ -333,7 +333,7 @@ fn jumps_have_a_place() {
         "return 1\nworkflow w() { return 2 }",
         &expect![[r#"
         return 1
-        ^ error F050: beside workflows a file holds only functions and constants [move the statement into a workflow]
+        ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
         return 1
         ^ error F030: `return` is out of place: no function is around it
     "#]],
@@ -535,15 +535,15 @@ fn a_file_has_one_form() {
         "await Task.delay(1)\nworkflow a(x, y) { return x + y }\nworkflow a() { return 1 }\nif (true) { workflow b() {} }",
         &expect![[r#"
             await Task.delay(1)
-            ^ error F050: beside workflows a file holds only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
             await Task.delay(1)
-            ^ error F012: `await` cannot stand outside of a workflow [move it into the workflow]
+            ^ error F012: `await` cannot be used outside of a workflow [move it into the workflow]
             workflow a(x, y) { return x + y }
                      ^ error F050: a workflow takes one input [take it apart: workflow name({ first, second }) { … }]
             workflow a() { return 1 }
                      ^ error F022: the workflow `a` is declared twice
             if (true) { workflow b() {} }
-            ^ error F050: beside workflows a file holds only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
             if (true) { workflow b() {} }
                         ^ error F050: a workflow cannot be declared here
         "#]],

@@ -75,8 +75,8 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
         // The authentication middleware runs before every handler; this default has no permission.
-        let nobody = || Self { name: Arc::from("nobody"), role: None };
-        Ok(parts.extensions.get().cloned().unwrap_or_else(nobody))
+        let anonymous = || Self { name: Arc::from("anonymous"), role: None };
+        Ok(parts.extensions.get().cloned().unwrap_or_else(anonymous))
     }
 }
 

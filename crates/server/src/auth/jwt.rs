@@ -191,7 +191,7 @@ pub(super) fn identify(
     match verify(token, keys, settings, now) {
         TokenCheck::Valid { claims, .. } => match role_of(&claims[&settings.role_claim]) {
             Some(role) => {
-                let subject = claims["sub"].as_str().unwrap_or("nobody");
+                let subject = claims["sub"].as_str().unwrap_or("anonymous");
                 TokenIdentity::Valid(subject.to_owned(), role)
             }
             None => TokenIdentity::Invalid,

@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// Repairs II, item 21: dot segments are removed (RFC 3986, sections 5.2.4 and 5.4).
+    /// Dot segments are removed (RFC 3986, sections 5.2.4 and 5.4).
     #[test]
     fn redirects_lead_where_they_say() {
         let base = parse("https://a.example:8443/b/c/d;p?q").unwrap();

@@ -167,7 +167,7 @@ mod tests {
         Large,
     }
 
-    /// Repairs II, item 26: no message of the parser itself reaches a caller.
+    /// No message of the parser itself reaches a caller.
     #[test]
     fn bodies_are_refused_in_the_words_of_the_api() {
         let bodies = [

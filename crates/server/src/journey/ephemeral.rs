@@ -101,7 +101,8 @@ impl EphemeralKernel {
             return Ok(known.clone());
         }
         let row = deployed.definition(id).await.map_err(|error| Error::from(&error))?;
-        let row = row.ok_or_else(|| Error::Invalid("its definition is gone".to_owned()))?;
+        let row =
+            row.ok_or_else(|| Error::Invalid("its definition no longer exists".to_owned()))?;
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let source = Source { name, text, files };
         let deployed = self.kernel.deploy(JOURNEY_NOTATION, source).await;

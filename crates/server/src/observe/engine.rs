@@ -24,7 +24,7 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
+fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 20] {
     [
         ("meantime_turns", "Turns committed", counters.turns),
         ("meantime_batches", "Batches committed", counters.batches),
@@ -37,6 +37,11 @@ fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
         ("meantime_turn_faults", "Turns that could not be computed", counters.faults),
         ("meantime_instances_damaged", "Damaged instances set aside", counters.damaged),
         ("meantime_slow_turns", "Slow turns that left their batch", counters.slow_turns),
+        (
+            "meantime_slow_turns_dropped",
+            "Slow turns dropped by a cancel",
+            counters.slow_turns_dropped,
+        ),
         ("meantime_deliveries_returned", "Signals and messages rebuffered", counters.returned),
         ("meantime_leases_lost", "Reports with a stale lease token", counters.leases_lost),
         ("meantime_leases_expired", "Leases expired", counters.leases_expired),

@@ -70,7 +70,7 @@ async fn deploy(
     let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
     let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
         let known = app.formats().media_types().join(", ");
-        let text = format!("say what the source is with `Content-Type`: one of {known}");
+        let text = format!("name the type of the source with `Content-Type`: one of {known}");
         return Err(Problem::new(ProblemCode::UnsupportedMediaType, text));
     };
     let name = query.name.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
 use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
-use meantime_kernel::store::HistoryRow;
+use meantime_kernel::store::{HistoryRow, TimerKind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -114,7 +114,6 @@ pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
     row.records.iter().map(entry).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a dispatch: one arm for each kind of record")]
 fn from_record(record: &Record) -> HistoryEvent {
     match record {
         Record::Started { cause, input } => HistoryEvent {
@@ -122,48 +121,29 @@ fn from_record(record: &Record) -> HistoryEvent {
             data: Some(input.clone()),
             ..named("started")
         },
-        Record::Event { name, key, note, taken, message, attempt, worker } => {
-            let is_failure = message.is_some();
-            HistoryEvent {
-                id: key.map(|key| match name.as_str() {
-                    "taskCompleted" | "taskFailed" => TaskId(key).to_string(),
-                    _ => key.to_string(),
-                }),
-                name: note.clone().filter(|_| !is_failure),
-                code: note.clone().filter(|_| is_failure),
-                message: message.clone(),
-                taken: Some(*taken),
-                attempt: *attempt,
-                worker: worker.clone(),
-                ..named(name)
-            }
-        }
-        Record::TimerArmed { key, kind, element, due_at } => HistoryEvent {
-            element: Some(element.clone()),
-            due_kind: Some(kind.name()),
-            due_at: Some(*due_at),
-            ..timer("timerArmed", *key)
+        Record::Event { name, key, note, taken, message, attempt, worker } => HistoryEvent {
+            taken: Some(*taken),
+            attempt: *attempt,
+            worker: worker.clone(),
+            ..turn_event(name, *key, note.as_ref(), message.as_ref())
         },
+        Record::TimerArmed { key, kind, element, due_at } => {
+            let element = Some(element.clone());
+            HistoryEvent { element, ..timer("timerArmed", *key, *kind, *due_at) }
+        }
         Record::TimerFired { key, kind, due_at, audit } => HistoryEvent {
-            due_kind: Some(kind.name()),
-            due_at: Some(*due_at),
             manual: audit.is_some(),
             by: audit.as_ref().map(Actor::from),
-            ..timer("timerFired", *key)
+            ..timer("timerFired", *key, *kind, *due_at)
         },
-        Record::TimerCancelled { key, kind, due_at, cause } => HistoryEvent {
-            due_kind: Some(kind.name()),
-            due_at: Some(*due_at),
-            cause: Some(cancelled(*cause)),
-            ..timer("timerCancelled", *key)
-        },
-        Record::TimerEdited { key, kind, edit, from, to, audit: by } => HistoryEvent {
-            due_kind: Some(kind.name()),
-            due_at: Some(*to),
-            from: Some(*from),
-            by: Some(by.into()),
-            ..timer(edited(*edit), *key)
-        },
+        Record::TimerCancelled { key, kind, due_at, cause } => {
+            let cause = Some(cancelled(*cause));
+            HistoryEvent { cause, ..timer("timerCancelled", *key, *kind, *due_at) }
+        }
+        Record::TimerEdited { key, kind, edit, from, to, audit } => {
+            let (from, by) = (Some(*from), Some(audit.into()));
+            HistoryEvent { from, by, ..timer(edited(*edit), *key, *kind, *to) }
+        }
         Record::TaskScheduled { key, name } => {
             HistoryEvent { name: Some(name.clone()), ..task("taskScheduled", *key) }
         }
@@ -174,21 +154,18 @@ fn from_record(record: &Record) -> HistoryEvent {
             let kind = if code.is_some() { "detachedTaskFailed" } else { "detachedTaskCompleted" };
             HistoryEvent { code: code.clone(), ..task(kind, *key) }
         }
-        Record::AttemptFailed { key, attempt, code, message, retry_at } => HistoryEvent {
-            attempt: Some(*attempt),
-            code: Some(code.clone()),
-            message: Some(message.clone()),
-            due_at: Some(*retry_at),
-            ..task("attemptFailed", *key)
-        },
+        Record::AttemptFailed { key, attempt, code, message, retry_at } => {
+            let (code, message) = (Some(code.clone()), Some(message.clone()));
+            let (attempt, due_at) = (Some(*attempt), Some(*retry_at));
+            HistoryEvent { due_at, attempt, code, message, ..task("attemptFailed", *key) }
+        }
         Record::LeaseExpired { key, worker, .. } => {
             HistoryEvent { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
-        Record::ChildStarted { key, definition } => HistoryEvent {
-            id: Some(key.to_string()),
-            name: Some(definition.clone()),
-            ..named("childStarted")
-        },
+        Record::ChildStarted { key, definition } => {
+            let (id, name) = (Some(key.to_string()), Some(definition.clone()));
+            HistoryEvent { id, name, ..named("childStarted") }
+        }
         Record::IncidentRaised { incident, failure } => HistoryEvent {
             id: Some(incident.to_string()),
             code: Some(failure.code.clone()),
@@ -196,16 +173,15 @@ fn from_record(record: &Record) -> HistoryEvent {
             data: failure.data.clone(),
             ..named("incidentRaised")
         },
-        Record::IncidentClosed { incident, audit: by } => HistoryEvent {
-            id: Some(incident.to_string()),
-            by: by.as_ref().map(Actor::from),
-            ..named("incidentClosed")
-        },
+        Record::IncidentClosed { incident, audit } => {
+            let (id, by) = (Some(incident.to_string()), audit.as_ref().map(Actor::from));
+            HistoryEvent { id, by, ..named("incidentClosed") }
+        }
         Record::Note { kind, data } => {
             HistoryEvent { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
         }
-        Record::Command { name, audit: by } => {
-            HistoryEvent { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
+        Record::Command { name, audit } => {
+            HistoryEvent { name: Some(name.clone()), by: Some(audit.into()), ..named("command") }
         }
         Record::Ended { phase, code } => {
             HistoryEvent { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
@@ -220,12 +196,27 @@ fn from_record(record: &Record) -> HistoryEvent {
     }
 }
 
+/// An event that a turn processed. Its note is the code of a failure, or else a name.
+fn turn_event(
+    kind: &str,
+    key: Option<EffectKey>,
+    note: Option<&String>,
+    message: Option<&String>,
+) -> HistoryEvent {
+    let is_task = matches!(kind, "taskCompleted" | "taskFailed");
+    let id = key.map(|key| if is_task { TaskId(key).to_string() } else { key.to_string() });
+    let (code, name) = if message.is_some() { (note, None) } else { (None, note) };
+    let (code, name, message) = (code.cloned(), name.cloned(), message.cloned());
+    HistoryEvent { id, name, code, message, ..named(kind) }
+}
+
 fn named(kind: &str) -> HistoryEvent {
     HistoryEvent { kind: kind.to_owned(), ..HistoryEvent::default() }
 }
 
-fn timer(kind: &str, key: EffectKey) -> HistoryEvent {
-    HistoryEvent { id: Some(TimerId(key).to_string()), ..named(kind) }
+fn timer(kind: &str, key: EffectKey, due_kind: TimerKind, due_at: Timestamp) -> HistoryEvent {
+    let (due_kind, due_at) = (Some(due_kind.name()), Some(due_at));
+    HistoryEvent { id: Some(TimerId(key).to_string()), due_kind, due_at, ..named(kind) }
 }
 
 fn task(kind: &str, key: EffectKey) -> HistoryEvent {

@@ -4,6 +4,7 @@
 //! are camelCase, instants RFC 3339, durations ISO 8601. Unknown members of requests are
 //! rejected.
 
+mod answer;
 mod clock;
 mod definition;
 mod duration;
@@ -13,12 +14,11 @@ mod history;
 mod incident;
 mod instance;
 mod message;
-mod operation_result;
-mod page;
 mod schedule;
 mod task;
 mod timer;
 
+pub(crate) use answer::{OperationResult, Page};
 pub(crate) use clock::{Clock, ClockAdvance, ClockAdvanceResult};
 pub(crate) use definition::{
     Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic,
@@ -33,8 +33,6 @@ pub(crate) use instance::{
     OperatorReason, OutcomeView, VariableScope, WaitingFor, WaitingKind,
 };
 pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
-pub(crate) use operation_result::OperationResult;
-pub(crate) use page::Page;
 pub(crate) use schedule::{
     NewSchedule, NextOccurrences, Occurrence, Schedule, ScheduleBackfill, ScheduleBackfillResult,
     ScheduleState, ScheduleUpdate, occurrence_cursor, read_occurrence_id, read_occurrence_key,

@@ -1,4 +1,4 @@
-//! Outbound answers, secrets and routes of journeys (Repairs II, items 17 to 21).
+//! Outbound answers, secrets and routes of journeys.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::journeys::{self, send, serve};
+use crate::slow_call::{self, silent_service};
 
 const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n";
 
@@ -75,7 +76,7 @@ async fn called(base: &str) -> Value {
     outcome["output"].clone()
 }
 
-/// Repairs II, item 21: the status used to be lost with the body, and both were null.
+/// Status and headers are kept when the body is refused.
 #[tokio::test]
 async fn an_answer_that_cannot_be_kept_is_an_error_with_its_status() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
@@ -104,7 +105,7 @@ async fn an_answer_that_cannot_be_kept_is_an_error_with_its_status() {
     assert_eq!(called(&base).await["ok"], true);
 }
 
-/// Repairs II, item 18.
+/// Header names are case-insensitive; `set-cookie` is a list.
 #[tokio::test]
 async fn headers_are_found_in_any_case_and_cookies_stay_a_list() {
     let headers = &[
@@ -183,7 +184,7 @@ async fn on(store: &Arc<MemoryStore>, journeys: JourneySettings) -> Engine {
     engine.expect("the engine starts")
 }
 
-/// Repairs II, item 21: a missing secret used to be a `NETWORK` result.
+/// It is not a result of type `NETWORK`.
 #[tokio::test]
 async fn a_missing_secret_is_refused_at_deploy_and_an_incident_later() {
     let (base, _) = raw_service(JSON, "{\"fine\":true}").await;
@@ -252,7 +253,7 @@ fn api(name: &str, bindings: &str) -> String {
     )
 }
 
-/// Repairs II, item 17.
+/// An API answers at the path that its `route` declares, and a second one at that path is refused.
 #[tokio::test]
 async fn an_api_answers_at_its_route_and_takes_nobody_elses() {
     let text =
@@ -290,23 +291,11 @@ async fn an_api_answers_at_its_route_and_takes_nobody_elses() {
     assert_eq!(send(&router, "/apis/other", &[], "{}".to_owned()).await.0, 200);
 }
 
-/// Repairs II, item 19.
+/// An API that takes longer than a request may answers with its `onTimeout`.
 #[tokio::test]
 async fn an_api_past_the_longest_wait_answers_as_it_declares() {
-    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base = silent.local_addr().expect("an address");
-    let text = format!(
-        "apiVersion: v1
-kind: Api
-metadata: {{name: slow, version: 1.0.0}}
-spec:
-  execution: {{maxDurationSec: 600, onTimeout: {{errorCode: TOO_SLOW, reason: took too long}}}}
-  start: call
-  states:
-    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: 'http://{base}/', timeoutMs: 60000, resultVar: r}}, next: done}}
-    done: {{type: succeed}}
-"
-    );
+    let silent = silent_service().await;
+    let text = slow_call::definition("Api", "slow", 600, &silent);
     let mut settings = Settings::default();
     settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
     settings.egress.ports = Vec::new();
@@ -334,25 +323,12 @@ fn on_a_virtual_clock() -> Settings {
     settings
 }
 
-/// Repairs II, item 19: the call timed out on its own, and the run continued although its deadline
-/// had passed.
+/// A call that times out at the deadline is not a failed call: the run ends with its deadline.
 #[tokio::test]
 async fn je2_a_call_cut_by_the_deadline_ends_the_run_where_the_clock_stands_still() {
-    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base = silent.local_addr().expect("an address");
+    let silent = silent_service().await;
     for kind in ["Journey", "Api"] {
-        let text = format!(
-            "apiVersion: v1
-kind: {kind}
-metadata: {{name: x, version: 1.0.0}}
-spec:
-  execution: {{maxDurationSec: 1, onTimeout: {{errorCode: TOO_SLOW, reason: took too long}}}}
-  start: call
-  states:
-    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: 'http://{base}/', timeoutMs: 60000, resultVar: r}}, next: done}}
-    done: {{type: succeed}}
-"
-        );
+        let text = slow_call::definition(kind, "x", 1, &silent);
         let router = deployed(on_a_virtual_clock(), &text).await;
         if kind == "Api" {
             let (status, problem) = send(&router, "/apis/x", &[], "{}".to_owned()).await;
@@ -382,7 +358,7 @@ async fn counts(router: &Router, line: &str) {
     panic!("no {line}");
 }
 
-/// Repairs II, item 19: with a virtual clock, time does not move while a request waits.
+/// With a virtual clock, time does not move while a request waits.
 #[tokio::test]
 async fn a_retry_inside_an_api_comes_where_the_clock_stands_still() {
     let service = journeys::service(|number, _| match number {
@@ -412,7 +388,7 @@ spec:
     assert_eq!(answer["at"], "2026-01-01T00:00:00.1Z", "{answer}");
 }
 
-/// Repairs II, item 18.
+/// `errors.envelope` of a journey applies to its own errors.
 #[tokio::test]
 async fn a_journeys_error_comes_in_its_own_envelope() {
     let text = format!(
@@ -435,7 +411,7 @@ async fn a_journeys_error_comes_in_its_own_envelope() {
     assert_eq!((&outcome["status"], &outcome["outcomeId"]), (&json!("AGE_17"), &json!("young")));
 }
 
-/// Repairs II, item 19.
+/// `dueAt` of a status is never later than the deadline.
 #[tokio::test]
 async fn d3_what_is_due_after_the_deadline_is_due_with_it() {
     let text = format!(

@@ -2,6 +2,8 @@
 
 #[path = "../support/journeys.rs"]
 mod journeys;
+#[path = "../support/slow_call.rs"]
+mod slow_call;
 
 mod bodies;
 mod mocks;

@@ -1,5 +1,4 @@
-//! Calls to real host names reach mocks: host overrides, and an additional certificate authority
-//! (Repairs II, item 21).
+//! Calls to real host names reach mocks: host overrides, and an additional certificate authority.
 
 use std::sync::Arc;
 

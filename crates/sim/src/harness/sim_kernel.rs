@@ -363,18 +363,8 @@ impl SimKernel {
             }
             Output::Commit(batch, taken, plan) => {
                 let results = block_on(store.commit(taken, plan));
-                self.commits += 1;
-                self.now.engine = self.now.engine.saturating_add_millis(self.commit_ms);
-                self.now.real = self.now.real.saturating_add_millis(self.commit_ms);
-                let input = Input::Committed(batch, results);
-                if self.crash_after_commit == Some(self.commits) {
-                    // The machine handles the answer of the commit, and the process crashes before
-                    // its outputs, such as replies, are performed.
-                    self.machine.handle(self.now, input);
-                    self.crash();
-                    return;
-                }
-                input
+                self.committed(Input::Committed(batch, results));
+                return;
             }
             Output::Verify { batch, commit, results } => {
                 let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
@@ -419,6 +409,18 @@ impl SimKernel {
             Output::Fatal(message) => panic!("the machine gave up: {message}"),
         };
         self.machine.handle(self.now, input);
+    }
+
+    fn committed(&mut self, answer: Input) {
+        self.commits += 1;
+        self.now.engine = self.now.engine.saturating_add_millis(self.commit_ms);
+        self.now.real = self.now.real.saturating_add_millis(self.commit_ms);
+        self.machine.handle(self.now, answer);
+        // The machine has handled the answer of the commit, and the process crashes before its
+        // outputs, such as replies, are performed.
+        if self.crash_after_commit == Some(self.commits) {
+            self.crash();
+        }
     }
 
     fn load_tree(&self, root: InstanceId) -> Vec<InstanceRow> {

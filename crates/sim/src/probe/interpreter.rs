@@ -1,10 +1,10 @@
 //! Runs a probe: processes events, then operations until one blocks.
 
-use meantime_core::time::{First, Rule, Span, Zone};
+use meantime_core::time::{First, Rule, Span, TimeError, Zone};
 use meantime_core::{
-    Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Json, Outcome,
-    Overlap, ParentClose, ScheduleInput, ScheduleSpec, Status, TaskOutcome, TaskSpec, Termination,
-    Verdict, unknown_scope,
+    Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, EffectKey, Event, Failure, Fault, Json,
+    Outcome, Overlap, ParentClose, ScheduleInput, ScheduleSpec, Status, TaskOutcome, TaskSpec,
+    Termination, Timestamp, Verdict, unknown_scope,
 };
 
 use super::program::{Operation, Program, Scheduled};
@@ -40,12 +40,16 @@ impl<'a> Interpreter<'a> {
         }
         let taken = match event {
             Event::Continue => true,
-            Event::TaskDone { outcome, .. } => {
-                let result = match outcome {
-                    TaskOutcome::Completed(output) => Ok(output.as_str().to_owned()),
-                    TaskOutcome::Failed { failure, .. } => Err(failure.code.clone()),
-                };
-                self.settle(event, result)
+            Event::TaskDone { outcome: TaskOutcome::Completed(output), .. }
+            | Event::ChildDone { outcome: ChildOutcome::Completed(output), .. } => {
+                self.settle(event, Ok(output.as_str().to_owned()))
+            }
+            Event::TaskDone { outcome: TaskOutcome::Failed { failure, .. }, .. }
+            | Event::ChildDone { outcome: ChildOutcome::Failed { failure, .. }, .. } => {
+                self.settle(event, Err(failure.code.clone()))
+            }
+            Event::ChildDone { outcome: ChildOutcome::Cancelled, .. } => {
+                self.settle(event, Err("Cancelled".to_owned()))
             }
             Event::TimerFired { .. } => self.settle(event, Ok("null".to_owned())),
             Event::Signal { payload, .. } | Event::Message { payload, .. } => {
@@ -54,14 +58,6 @@ impl<'a> Interpreter<'a> {
                     "\"panic\"" => panic!("a payload that panics"),
                     text => self.settle(event, Ok(text.to_owned())),
                 }
-            }
-            Event::ChildDone { outcome, .. } => {
-                let result = match outcome {
-                    ChildOutcome::Completed(output) => Ok(output.as_str().to_owned()),
-                    ChildOutcome::Failed { failure, .. } => Err(failure.code.clone()),
-                    ChildOutcome::Cancelled => Err("Cancelled".to_owned()),
-                };
-                self.settle(event, result)
             }
             Event::EffectDone { answer, .. } => match answer {
                 Answer::Conflict { code } => self.settle(event, Err(code.clone())),
@@ -74,27 +70,15 @@ impl<'a> Interpreter<'a> {
             Event::Submitted { step, payload, .. } => return Ok(self.submitted(step, payload)),
             Event::IncidentRetried { incident, key } => {
                 self.saved.retried = Some(*incident);
-                if self.settle(event, Ok("null".to_owned())) {
-                    return Ok(Verdict::taken());
-                }
-                let here = self.saved.incident == *key;
-                if here {
-                    self.saved.incident = None;
-                    self.saved.place += 1;
-                }
-                here
+                self.settle(event, Ok("null".to_owned())) || self.leave_incident(*key)
             }
             Event::IncidentResolved { key, variables, .. } => {
-                if self.settle(event, Ok(variables.as_str().to_owned())) {
-                    return Ok(Verdict::taken());
-                }
-                let here = self.saved.incident == Some(*key);
-                if here {
-                    self.saved.incident = None;
-                    self.saved.place += 1;
+                let settled = self.settle(event, Ok(variables.as_str().to_owned()));
+                let is_here = !settled && self.leave_incident(Some(*key));
+                if is_here {
                     self.set_variables(variables);
                 }
-                here
+                settled || is_here
             }
             Event::VariablesSet { scope: Some(scope), .. } => return Ok(unknown_scope(scope)),
             Event::VariablesSet { values, scope: None } => self.set_variables(values),
@@ -109,16 +93,28 @@ impl<'a> Interpreter<'a> {
             // its compensation, if it has one.
             Event::DeadlineReached => {
                 if self.program.compensate.is_some() {
-                    let declared = self.program.timeout.clone();
-                    let (code, reason) = declared.unwrap_or_default();
-                    let failure = Failure::new(code, reason);
-                    let (termination, context) = (Termination::Timeout, self.context());
-                    self.conclude(Outcome::Failed { failure, termination, context });
+                    let (code, reason) = self.program.timeout.clone().unwrap_or_default();
+                    self.fail_with(Failure::new(code, reason), Termination::Timeout);
                 }
                 true
             }
         };
         Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
+    }
+
+    /// Goes on behind the operation whose incident was retried or resolved; whether it is this one.
+    fn leave_incident(&mut self, key: Option<EffectKey>) -> bool {
+        let is_this = self.saved.incident == key;
+        if is_this {
+            self.saved.incident = None;
+            self.saved.place += 1;
+        }
+        is_this
+    }
+
+    fn fail_with(&mut self, failure: Failure, termination: Termination) {
+        let context = self.context();
+        self.conclude(Outcome::Failed { failure, termination, context });
     }
 
     /// Runs operations until one blocks, the budget of the turn is used up, or the probe has ended.
@@ -149,33 +145,20 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Performs one operation; false if it blocks and must be repeated.
-    #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
     fn perform(&mut self, operation: &Operation) -> Result<bool, Fault> {
         match operation {
             Operation::Task(name, spec, deadline) => {
-                let mut spec = spec.clone();
-                let utc = meantime_core::time::Zone::utc();
-                let after = deadline.as_ref().map(|span| span.add_to(self.cx.now, &utc));
-                spec.deadline_at = after.transpose().map_err(|error| time_fault(&error))?;
-                let detached = spec.detached;
-                let key = self.push(Effect::ScheduleTask(*spec));
-                if !detached {
-                    self.begin(name, HandleKind::Task, key, Vec::new());
-                }
+                self.start_task(name, (**spec).clone(), deadline.as_ref())?;
             }
             Operation::Timer(name, span, zone) => {
                 let due_at = span.add_to(self.cx.now, zone).map_err(|error| time_fault(&error))?;
                 self.start_timer(name, due_at);
             }
             Operation::TimerOf(name, variable) => {
-                let text = self.saved.variables.get(variable).cloned().unwrap_or_default();
-                let utc = meantime_core::time::Zone::utc();
-                let due_at = Span::parse_delay(text.trim_matches('"'))
-                    .and_then(|span| span.add_to(self.cx.now, &utc));
-                match due_at {
+                // A computed text that is not a duration fails the instance with the code of the
+                // error (T2).
+                match self.computed_instant(variable) {
                     Ok(due_at) => self.start_timer(name, due_at),
-                    // A computed text that is not a duration fails the instance with the code of
-                    // the error (T2).
                     Err(error) => return Ok(self.failed(error.code())),
                 }
             }
@@ -188,8 +171,7 @@ impl<'a> Interpreter<'a> {
             Operation::Step(_, id, _) if self.saved.scheduled => {
                 let text = format!("a scheduled run cannot wait for step {id}");
                 let failure = Failure::new("NON_INTERACTIVE", text);
-                let (termination, context) = (Termination::RuntimeError, self.context());
-                self.conclude(Outcome::Failed { failure, termination, context });
+                self.fail_with(failure, Termination::RuntimeError);
                 return Ok(false);
             }
             Operation::Step(name, id, field) => {
@@ -236,14 +218,10 @@ impl<'a> Interpreter<'a> {
                 return Ok(true);
             }
             Operation::Repeat(times, place) => {
-                let here = self.saved.place;
-                let count = self.saved.repeats.entry(here).or_default();
-                if *count + 1 < *times {
-                    *count += 1;
+                if self.repeats(*times) {
                     self.saved.place = *place;
                     return Ok(true);
                 }
-                self.saved.repeats.remove(&here);
             }
             Operation::Spin(ops) => return Ok(self.spin(*ops)),
             Operation::Fan(count, kind) => return Ok(self.fan(*count, kind, false)),
@@ -265,24 +243,52 @@ impl<'a> Interpreter<'a> {
         Ok(true)
     }
 
-    fn push(&mut self, effect: Effect) -> meantime_core::EffectKey {
+    fn start_task(
+        &mut self,
+        name: &str,
+        mut spec: TaskSpec,
+        deadline: Option<&Span>,
+    ) -> Result<(), Fault> {
+        let after = deadline.map(|span| span.add_to(self.cx.now, &Zone::utc()));
+        spec.deadline_at = after.transpose().map_err(|error| time_fault(&error))?;
+        let detached = spec.detached;
+        let key = self.push(Effect::ScheduleTask(spec));
+        if !detached {
+            self.begin(name, HandleKind::Task, key, Vec::new());
+        }
+        Ok(())
+    }
+
+    /// The instant after the duration that a variable holds.
+    fn computed_instant(&self, variable: &str) -> Result<Timestamp, TimeError> {
+        let text = self.saved.variables.get(variable).cloned().unwrap_or_default();
+        Span::parse_delay(text.trim_matches('"'))?.add_to(self.cx.now, &Zone::utc())
+    }
+
+    /// Whether the operation here jumps back once more.
+    fn repeats(&mut self, times: u32) -> bool {
+        let here = self.saved.place;
+        let count = self.saved.repeats.entry(here).or_default();
+        *count += 1;
+        let again = *count < times;
+        if !again {
+            self.saved.repeats.remove(&here);
+        }
+        again
+    }
+
+    fn push(&mut self, effect: Effect) -> EffectKey {
         let key = self.cx.key_of(self.effects.len());
         self.effects.push(effect);
         key
     }
 
-    fn begin(
-        &mut self,
-        name: &str,
-        kind: HandleKind,
-        key: meantime_core::EffectKey,
-        words: Vec<String>,
-    ) {
+    fn begin(&mut self, name: &str, kind: HandleKind, key: EffectKey, words: Vec<String>) {
         let handle = Handle { kind, key: Some(key), result: None, words };
         self.saved.handles.insert(name.to_owned(), handle);
     }
 
-    fn start_timer(&mut self, name: &str, due_at: meantime_core::Timestamp) {
+    fn start_timer(&mut self, name: &str, due_at: Timestamp) {
         let key = self.push(Effect::StartTimer { element: name.to_owned(), due_at });
         self.begin(name, HandleKind::Timer, key, Vec::new());
     }

@@ -184,7 +184,7 @@ impl Player<'_> {
             _ => None,
         });
         armed.map_or_else(
-            || "nothing is known of this timer".to_owned(),
+            || "there is no record of this timer".to_owned(),
             |timer| explain_timer(&row, &history, timer).sentence(),
         )
     }

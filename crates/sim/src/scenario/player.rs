@@ -168,92 +168,25 @@ impl Player<'_> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm per command, nothing else")]
     fn run_line(&mut self, line: &ScriptLine) -> String {
+        if let Some(command) = self.command_of(line) {
+            return self.call(command);
+        }
+        if self.move_time(line) {
+            return String::new();
+        }
         let word = |place: usize| line.words.get(place).map_or("", String::as_str);
         match word(0) {
             "deploy" => self.deploy(line),
-            "undeploy" => {
-                let (name, version) = (word(1).to_owned(), word(2).parse().unwrap_or(0));
-                self.call(Command::Undeploy { name, version })
-            }
             "start" => self.start(line),
-            "signal" => {
-                let (instance, name) = (self.instance(word(1)), word(2).to_owned());
-                self.call(Command::Signal { instance, name, payload: line.json(3) })
-            }
             "together" => self.call_together(line),
-            "submit" => {
-                let (instance, step) = (self.instance(word(1)), word(2).to_owned());
-                self.call(Command::Submit { instance, step, payload: line.json(3), bound: None })
-            }
-            "cancel" => {
-                let (instance, audit) = (self.instance(word(1)), audit(line, 2));
-                self.call(Command::Cancel { instance, audit })
-            }
-            "set" => {
-                let (instance, values) = (self.instance(word(1)), line.json(2));
-                let scope = line.option("scope").map(str::to_owned);
-                self.call(Command::SetVariables { instance, values, scope, audit: audit(line, 3) })
-            }
-            "publish" => self.call(Command::Publish(Message {
-                name: word(1).to_owned(),
-                key: word(2).to_owned(),
-                payload: line.json(3),
-                ttl_ms: line.number("ttl"),
-                id: line.option("id").map(str::to_owned),
-            })),
-            "broadcast" => {
-                let name = word(1).to_owned();
-                self.call(Command::Broadcast { name, payload: line.json(2) })
-            }
             "claim" => self.claim(line),
             "complete" | "fail" => self.report_task(line),
             "user" => self.user_task(line),
             "engine" => self.engine_task(line),
             "extend" => self.extend(line),
-            "at" => {
-                let to = instant(word(1), self.sim.now().engine);
-                self.sim.advance_to(to);
-                String::new()
-            }
-            "real" => {
-                self.sim.advance_real(word(1).parse().unwrap_or(0));
-                String::new()
-            }
-            "clock" => {
-                let to = instant(word(1), self.sim.now().engine);
-                self.sim.set_clock(to);
-                String::new()
-            }
-            "unnoticed" => {
-                let to = instant(word(1), self.sim.now().engine);
-                self.sim.set_clock_silently(to);
-                String::new()
-            }
-            "down" => {
-                let to = instant(word(1), self.sim.now().engine);
-                self.sim.stop_until(to);
-                String::new()
-            }
-            "restored" => {
-                let to = instant(word(1), self.sim.now().engine);
-                let marked = self.sim.store.mark_restored(to, audit(line, 2));
-                block_on(marked).expect("the store can be marked");
-                self.sim.stop_until(to);
-                String::new()
-            }
-            "confirm" => {
-                let audit = audit(line, 1);
-                self.call(Command::Resume { audit })
-            }
             "move" | "fire" | "freeze" | "release" => self.edit_timers(line),
             "retry" | "resolve" => self.answer_incident(line),
-            "crash" => {
-                self.sim.crash();
-                self.sim.run();
-                String::new()
-            }
             "show" => self.show(word(1)),
             "timers" => self.list_timers(),
             "tasks" => self.list_tasks(),
@@ -276,24 +209,93 @@ impl Player<'_> {
             "state" => self.state_bytes(word(1)),
             "dispatched" => self.dispatched(),
             "turns" => self.turns(word(1)),
-            "counter" => {
-                let counters = self.sim.counters();
-                let count = match word(1) {
-                    "stale_fires" => counters.stale_fires,
-                    "fired" => counters.fired,
-                    "returned" => counters.returned,
-                    "overloaded" => counters.overloaded,
-                    other => panic!("no counter {other:?}"),
-                };
-                count.to_string()
-            }
-            "commits" => {
-                let commits = self.sim.commits() - self.commits_seen;
-                self.commits_seen = self.sim.commits();
-                commits.to_string()
-            }
+            "counter" => self.counter(word(1)),
+            "commits" => self.commits(),
             other => panic!("unknown command {other:?} in {}", self.scenario.path.display()),
         }
+    }
+
+    /// A line that is a command of the engine as it stands.
+    fn command_of(&mut self, line: &ScriptLine) -> Option<Command> {
+        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        Some(match word(0) {
+            "undeploy" => Command::Undeploy {
+                name: word(1).to_owned(),
+                version: word(2).parse().unwrap_or(0),
+            },
+            "signal" => Command::Signal {
+                instance: self.instance(word(1)),
+                name: word(2).to_owned(),
+                payload: line.json(3),
+            },
+            "submit" => Command::Submit {
+                instance: self.instance(word(1)),
+                step: word(2).to_owned(),
+                payload: line.json(3),
+                bound: None,
+            },
+            "cancel" => Command::Cancel { instance: self.instance(word(1)), audit: audit(line, 2) },
+            "set" => Command::SetVariables {
+                instance: self.instance(word(1)),
+                values: line.json(2),
+                scope: line.option("scope").map(str::to_owned),
+                audit: audit(line, 3),
+            },
+            "publish" => Command::Publish(Message {
+                name: word(1).to_owned(),
+                key: word(2).to_owned(),
+                payload: line.json(3),
+                ttl_ms: line.number("ttl"),
+                id: line.option("id").map(str::to_owned),
+            }),
+            "broadcast" => Command::Broadcast { name: word(1).to_owned(), payload: line.json(2) },
+            "confirm" => Command::Resume { audit: audit(line, 1) },
+            _ => return None,
+        })
+    }
+
+    /// A line that moves a clock, stops the process or crashes it; returns whether it is one.
+    fn move_time(&mut self, line: &ScriptLine) -> bool {
+        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        let now = self.sim.now().engine;
+        let to = || instant(word(1), now);
+        match word(0) {
+            "at" => self.sim.advance_to(to()),
+            "real" => self.sim.advance_real(word(1).parse().unwrap_or(0)),
+            "clock" => self.sim.set_clock(to()),
+            "unnoticed" => self.sim.set_clock_silently(to()),
+            "down" => self.sim.stop_until(to()),
+            "restored" => {
+                let marked = self.sim.store.mark_restored(to(), audit(line, 2));
+                block_on(marked).expect("the store can be marked");
+                self.sim.stop_until(to());
+            }
+            "crash" => {
+                self.sim.crash();
+                self.sim.run();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn counter(&self, name: &str) -> String {
+        let counters = self.sim.counters();
+        let count = match name {
+            "stale_fires" => counters.stale_fires,
+            "fired" => counters.fired,
+            "returned" => counters.returned,
+            "overloaded" => counters.overloaded,
+            other => panic!("no counter {other:?}"),
+        };
+        count.to_string()
+    }
+
+    /// The number of commits since the last line that asked for it.
+    fn commits(&mut self) -> String {
+        let commits = self.sim.commits() - self.commits_seen;
+        self.commits_seen = self.sim.commits();
+        commits.to_string()
     }
 
     pub(super) fn call(&mut self, command: Command) -> String {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use meantime_core::InstanceId;
-use meantime_kernel::machine::{Input, Job, Machine, Output, rests_by_itself};
+use meantime_core::{DefinitionId, InstanceId};
+use meantime_kernel::machine::{Input, Job, Machine, Output, Stored, rests_by_itself};
 use meantime_kernel::store::{
     DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit, UnitDone, UnitResult,
 };
@@ -136,16 +136,7 @@ impl Simulation {
                 _ => Input::Fetched(batch, block_on(store.fetch(request))),
             },
             Output::Advance(batch, jobs) => {
-                let turns = self.compute_turns(node, batch, jobs);
-                let computed = self.nodes[node].computed.take();
-                // A turn with effects may be put off when its batch has too many of them, and
-                // then comes with a later batch. Only the latest are worth remembering.
-                let slow_turns = &mut self.nodes[node].slow_turns;
-                slow_turns.extend(computed.iter().filter(|it| !it.effects.is_empty()).cloned());
-                let old = slow_turns.len().saturating_sub(MAX_DEFERRED_TURNS);
-                slow_turns.drain(..old);
-                self.nodes[node].turns.insert(batch, computed);
-                Input::Advanced(batch, turns)
+                Input::Advanced(batch, self.compute_turns(node, batch, jobs))
             }
             Output::Drop(batch, number) => {
                 let is_it = |call: &StoreCall| match &call.stage {
@@ -176,11 +167,7 @@ impl Simulation {
                     self.requeue(node, Output::LoadDefinition(id));
                     return None;
                 }
-                let row = block_on(store.definition(id)).ok().flatten();
-                let limits = &self.setup.config.limits;
-                let notations = &self.nodes[node].notations;
-                let loaded = row.as_ref().and_then(|row| notations.load(row, limits));
-                Input::Definition(id, Box::new(loaded))
+                Input::Definition(id, Box::new(self.load_definition(node, id)))
             }
             Output::LoadDefinitions => {
                 let rows = block_on(store.definitions(DefinitionFilter::default()));
@@ -217,6 +204,11 @@ impl Simulation {
         })
     }
 
+    fn load_definition(&self, node: usize, id: DefinitionId) -> Option<Stored> {
+        let row = block_on(self.nodes[node].store.definition(id)).ok().flatten()?;
+        self.nodes[node].notations.load(&row, &self.setup.config.limits)
+    }
+
     /// Computes turns; slow ones leave their batch and are reported later.
     fn compute_turns(
         &mut self,
@@ -224,6 +216,19 @@ impl Simulation {
         batch: u64,
         jobs: Vec<Job>,
     ) -> Vec<Option<TurnResult>> {
+        let turns = self.run_jobs(node, batch, jobs);
+        let computed = self.nodes[node].computed.take();
+        // A turn with effects may be put off when its batch has too many of them, and then comes
+        // with a later batch. Only the latest are worth remembering.
+        let slow_turns = &mut self.nodes[node].slow_turns;
+        slow_turns.extend(computed.iter().filter(|it| !it.effects.is_empty()).cloned());
+        let old = slow_turns.len().saturating_sub(MAX_DEFERRED_TURNS);
+        slow_turns.drain(..old);
+        self.nodes[node].turns.insert(batch, computed);
+        turns
+    }
+
+    fn run_jobs(&mut self, node: usize, batch: u64, jobs: Vec<Job>) -> Vec<Option<TurnResult>> {
         let mut turns = Vec::new();
         for (number, job) in jobs.into_iter().enumerate() {
             let may = !self.faults_stopped

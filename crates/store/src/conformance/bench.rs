@@ -10,11 +10,10 @@ use meantime_core::{
     DefinitionId, Event, IncidentId, InstanceId, Json, State, TaskId, TaskSpec, TimerId, Timestamp,
     Trigger,
 };
-use meantime_kernel::open::Open;
 use meantime_kernel::store::{
     Accept, ClaimQuery, ConditionalWrite, DefinitionRow, Error, Fence, FetchRequest, Fetched,
-    InboxRow, InstanceMeta, InstanceRow, NewDefinition, Partition, Phase, Plan, Recovered, Store,
-    TaskRow, TaskState, TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
+    InboxRow, InstanceRow, NewDefinition, Partition, Phase, Plan, Recovered, Store, TaskRow,
+    TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 
 /// The time of the cases.
@@ -144,20 +143,9 @@ pub(super) fn json(text: &str) -> Json {
 
 /// A running instance at turn 1.
 pub(super) fn instance(number: u64) -> InstanceRow {
-    InstanceRow {
-        id: id(number),
-        turn_no: 1,
-        phase: Phase::Running,
-        definition: DefinitionId(1),
-        started_at: NOW,
-        ended_at: None,
-        deadline_at: None,
-        state: State::new(1, b"state".as_slice()),
-        open: Open::default(),
-        last_history: 0,
-        key: None,
-        meta: InstanceMeta::default(),
-    }
+    let state = State::new(1, b"state".as_slice());
+    let row = InstanceRow::accepted(id(number), DefinitionId(1), NOW);
+    InstanceRow { turn_no: 1, phase: Phase::Running, state, ..row }
 }
 
 /// The row at its next turn.
@@ -194,21 +182,8 @@ pub(super) fn timer(number: u64, ordinal: u32, due: i64) -> TimerRow {
 
 /// A task of the instance `number` that can be claimed now.
 pub(super) fn task(number: u64, ordinal: u32) -> TaskRow {
-    TaskRow {
-        id: TaskId(id(number).effect(1, ordinal)),
-        spec: TaskSpec::worker("mail", "send", json("{\"to\":1}")),
-        definition: DefinitionId(1),
-        state: TaskState::Ready,
-        available_at: NOW,
-        created_at: NOW,
-        deadline_at: None,
-        claims: 0,
-        attempt: 0,
-        expiries: 0,
-        lease: None,
-        assignee: None,
-        outcome: None,
-    }
+    let spec = TaskSpec::worker("mail", "send", json("{\"to\":1}"));
+    TaskRow::ready(TaskId(id(number).effect(1, ordinal)), spec, DefinitionId(1), NOW)
 }
 
 pub(super) fn insert_task(row: &TaskRow) -> Write {

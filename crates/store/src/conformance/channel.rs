@@ -365,7 +365,7 @@ fn a_message_prefers_who_waits_to_a_start(bench: &Bench<'_>) {
     assert_eq!((done.woken, done.accepted), (vec![id(1)], vec![]));
 }
 
-/// Repairs II, item 11.
+/// One message is delivered once per definition, to the oldest subscription.
 fn a_message_goes_to_who_waits_longest_of_each_definition(bench: &Bench<'_>) {
     for (definition, number) in [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)] {
         bench.apply(subscribe_of(definition, number, 10 + number));
@@ -375,7 +375,7 @@ fn a_message_goes_to_who_waits_longest_of_each_definition(bench: &Bench<'_>) {
     assert_eq!((got(bench, 3), got(bench, 4)), (vec![20], vec![21]));
 }
 
-/// Repairs II, item 11: also those that come later, as long as it is kept.
+/// Also those that come later, as long as it is kept.
 fn each_definition_has_a_message_once(bench: &Bench<'_>) {
     bench.apply(subscribe_of("a", 1, 5));
     bench.apply(publish(6));
@@ -389,7 +389,7 @@ fn each_definition_has_a_message_once(bench: &Bench<'_>) {
     assert_eq!(got(bench, 5), [6]);
 }
 
-/// Repairs II, item 11.
+/// A message that an instance did not take is offered to its definition again, not to others.
 fn a_message_that_is_returned_is_for_its_definition_alone(bench: &Bench<'_>) {
     bench.apply(subscribe_of(WAITER, 1, 5));
     bench.apply(subscribe_of("b", 2, 6));
@@ -400,7 +400,7 @@ fn a_message_that_is_returned_is_for_its_definition_alone(bench: &Bench<'_>) {
     assert_eq!(got(bench, 4), [7]);
 }
 
-/// Repairs II, item 11: every definition that begins with it, unless its key is taken.
+/// Every definition that begins with it, unless its key is taken.
 fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
     let one = bench.deploy("one", "v1", on_message("paid"));
     let two = bench.deploy("two", "v1", on_message("paid"));
@@ -426,7 +426,7 @@ fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
     assert_eq!((definition(700), definition(702)), (Some(one), Some(two)));
 }
 
-/// Repairs II, item 11: a message of a second start event is not overtaken by one of the first.
+/// A message of a second start event is not overtaken by one of the first.
 fn the_oldest_message_of_all_starts_is_offered_first(bench: &Bench<'_>) {
     let triggers = [on_message("paid"), on_message("asked")].concat();
     bench.deploy("order", "v1", triggers);

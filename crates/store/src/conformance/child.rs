@@ -2,7 +2,7 @@
 
 use meantime_core::{Answer, Event, InstanceId, ParentClose};
 use meantime_kernel::store::{
-    ChildRef, ConditionalWrite, InstanceMeta, InstanceRow, Lineage, Phase, Unit, Write,
+    ChildRef, ConditionalWrite, InstanceMeta, InstanceRow, Lineage, NewChild, Phase, Unit, Write,
 };
 
 use super::bench::{Bench, deploy, ended, id, instance, start, turn};
@@ -44,21 +44,21 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
     }
 }
 
-fn apply(number: u64, version: Option<u32>) -> ConditionalWrite {
-    let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
-    let key = id(1).effect(1, 0);
-    let (definition, tree_limit) = ("child".to_owned(), 3);
-    let (label, scheduled_at) = (None, None);
-    ConditionalWrite::StartChild {
-        key,
-        definition,
+fn child(number: u64, version: Option<u32>) -> NewChild {
+    NewChild {
+        key: id(1).effect(1, 0),
+        definition: "child".to_owned(),
         version,
-        label,
-        row,
-        scheduled_at,
-        tree_limit,
+        label: None,
+        row: Box::new(row(number, id(1), 0, ParentClose::Cancel)),
+        scheduled_at: None,
+        tree_limit: 3,
         seq: 50,
     }
+}
+
+fn apply(number: u64, version: Option<u32>) -> ConditionalWrite {
+    ConditionalWrite::StartChild(child(number, version))
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
@@ -80,7 +80,7 @@ fn a_named_version_is_started(bench: &Bench<'_>) {
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, first);
 }
 
-/// Repairs II, item 12.
+/// Later versions without the label are passed over.
 fn the_latest_version_with_a_label_is_started(bench: &Bench<'_>) {
     let labelled = |source: &str, label: Option<&str>| {
         let ConditionalWrite::Deploy(mut new) = deploy("child", source, Vec::new()) else {
@@ -93,17 +93,11 @@ fn the_latest_version_with_a_label_is_started(bench: &Bench<'_>) {
     let stable = labelled("v2", Some("stable"));
     labelled("v3", None);
     bench.done(start(&instance(1)));
-    let mut wanted = apply(2, None);
-    if let ConditionalWrite::StartChild { label, .. } = &mut wanted {
-        *label = Some("stable".to_owned());
-    }
-    bench.apply(wanted);
+    let wanted = NewChild { label: Some("stable".to_owned()), ..child(2, None) };
+    bench.apply(ConditionalWrite::StartChild(wanted));
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, stable);
-    let mut unknown = apply(3, None);
-    if let ConditionalWrite::StartChild { label, .. } = &mut unknown {
-        *label = Some("other".to_owned());
-    }
-    bench.apply(unknown);
+    let unknown = NewChild { label: Some("other".to_owned()), ..child(3, None) };
+    bench.apply(ConditionalWrite::StartChild(unknown));
     assert_eq!(conflict(bench), "unknown_definition");
 }
 
@@ -128,7 +122,7 @@ fn a_child_of_an_unknown_definition_is_a_conflict(bench: &Bench<'_>) {
     assert_eq!(bench.instance(id(2)), None);
 }
 
-/// Repairs I, item 7: a definition that starts itself and ends, in a tree that is full.
+/// A definition that starts itself and ends, in a tree that is full.
 fn a_parent_that_ends_with_the_unit_is_not_told_of_a_conflict(bench: &Bench<'_>) {
     bench.deploy("child", "v1", Vec::new());
     bench.done(start(&instance(1)));
@@ -164,12 +158,10 @@ fn a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only(bench: &Benc
     assert_eq!(bench.apply(apply(2, None)).accepted, [id(2)]);
     let cancelled = InstanceRow { phase: Phase::Cancelled, ..ended(&instance(1)) };
     bench.done(turn(&cancelled));
-    let mut later = apply(3, None);
-    assert_eq!(bench.apply(later.clone()).accepted, []);
-    if let ConditionalWrite::StartChild { row: child, .. } = &mut later {
-        **child = row(4, id(1), 0, ParentClose::Abandon);
-    }
-    assert_eq!(bench.apply(later).accepted, [id(4)]);
+    assert_eq!(bench.apply(apply(3, None)).accepted, []);
+    let row = Box::new(row(4, id(1), 0, ParentClose::Abandon));
+    let later = NewChild { row, ..child(3, None) };
+    assert_eq!(bench.apply(ConditionalWrite::StartChild(later)).accepted, [id(4)]);
 }
 
 fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
@@ -177,11 +169,9 @@ fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
     let key = Some("k".to_owned());
     bench.done(start(&instance(1)));
     bench.done(start(&InstanceRow { key: key.clone(), definition, ..instance(3) }));
-    let mut child = apply(2, None);
-    if let ConditionalWrite::StartChild { row, .. } = &mut child {
-        row.key = key;
-    }
-    bench.apply(child);
+    let mut child = child(2, None);
+    child.row.key = key;
+    bench.apply(ConditionalWrite::StartChild(child));
     assert_eq!(conflict(bench), "key_taken");
 }
 

@@ -33,7 +33,7 @@ declare!("read":
     a_ledger_is_read_in_pages_that_lose_no_line,
 );
 
-/// Repairs II, item 7: an occurrence that was missed and filled back later has two lines.
+/// An occurrence that was missed and filled back later has two lines.
 fn a_ledger_is_read_in_pages_that_lose_no_line(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
     let line = |second: i64, outcome| {

@@ -152,7 +152,7 @@ fn timers_behind_a_deadline_are_left_out(bench: &Bench<'_>) {
     assert_eq!(list(bench, of_one, Page::first(9)), cut[..2]);
 }
 
-/// Repairs II, item 6: the counts of a forecast, without reading the rows.
+/// The counts of a forecast, without reading the rows.
 fn timers_are_counted_in_parts_of_a_window(bench: &Bench<'_>) {
     let deadline =
         TimerRow { id: TimerId(id(1).effect(0, 0)), kind: TimerKind::Deadline, ..timer(1, 0, 25) };

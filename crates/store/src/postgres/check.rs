@@ -158,7 +158,7 @@ async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<
         problems.extend(
             ids.iter()
                 .filter(|id| !live.contains(id))
-                .map(|id| format!("{id}: events wait for an instance that is over")),
+                .map(|id| format!("{id}: events wait for an instance that has ended")),
         );
     }
     Ok(())

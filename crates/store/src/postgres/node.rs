@@ -37,7 +37,7 @@ pub(super) fn read(answer: &Answer) -> Result<Recovered, Error> {
             ..Recovered::default()
         })
     })?;
-    node.ok_or_else(|| Error::Corrupt("the row of `node` is gone".to_owned()))
+    node.ok_or_else(|| Error::Corrupt("the row of `node` is missing".to_owned()))
 }
 
 /// Marks this database as restored: a new epoch, and paused. Returns the epoch.

@@ -171,7 +171,7 @@ fn inboxes(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
         let id = row.instance(0, 1)?;
         let is_live = instance::is_live(db, id)?;
         if !is_live {
-            problems.push(format!("{id}: events wait for an instance that is over"));
+            problems.push(format!("{id}: events wait for an instance that has ended"));
         }
         Ok((!is_live).then_some(()))
     })?;

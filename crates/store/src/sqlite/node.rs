@@ -87,5 +87,5 @@ fn read(db: &Db<'_>) -> Result<Recovered, Error> {
             ..Recovered::default()
         })
     })?;
-    node.ok_or_else(|| Error::Corrupt("the row of `node` is gone".to_owned()))
+    node.ok_or_else(|| Error::Corrupt("the row of `node` is missing".to_owned()))
 }

@@ -180,7 +180,7 @@ impl std::fmt::Debug for SqliteStore {
 }
 
 fn gone() -> Error {
-    Error::Bug("the writer thread is gone".to_owned())
+    Error::Bug("the writer thread has ended".to_owned())
 }
 
 fn fetch(db: &Db<'_>, request: &FetchRequest) -> Result<Fetched, Error> {

@@ -4,11 +4,10 @@ use meantime_core::{
     DefinitionId, Event, InstanceId, Json, State, TaskId, TaskSpec, TimerId, Timestamp,
 };
 use meantime_kernel::history::Record;
-use meantime_kernel::open::Open;
 use meantime_kernel::store::{
     Accept, ChannelKey, ConditionalWrite, Error, Fence, FetchRequest, Fetched, HistoryRow,
-    InboxRow, InstanceMeta, InstanceRow, MessageRow, Phase, Plan, Store, SubscriptionRow, TaskRow,
-    TaskState, TimerKind, TimerRow, Unit, UnitResult, Wanted, Write,
+    InboxRow, InstanceRow, MessageRow, Phase, Plan, Store, SubscriptionRow, TaskRow, TimerKind,
+    TimerRow, Unit, UnitResult, Wanted, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Database, database};
@@ -42,20 +41,9 @@ pub(crate) fn id(number: u64) -> InstanceId {
 }
 
 pub(crate) fn instance(number: u64) -> InstanceRow {
-    InstanceRow {
-        id: id(number),
-        turn_no: 1,
-        phase: Phase::Running,
-        definition: DefinitionId(1),
-        started_at: NOW,
-        ended_at: None,
-        deadline_at: None,
-        state: State::new(1, b"state".as_slice()),
-        open: Open::default(),
-        last_history: 0,
-        key: None,
-        meta: InstanceMeta::default(),
-    }
+    let state = State::new(1, b"state".as_slice());
+    let row = InstanceRow::accepted(id(number), DefinitionId(1), NOW);
+    InstanceRow { turn_no: 1, phase: Phase::Running, state, ..row }
 }
 
 pub(crate) fn next(row: &InstanceRow) -> InstanceRow {
@@ -73,21 +61,8 @@ pub(crate) fn turn(row: &InstanceRow) -> Unit {
 }
 
 pub(crate) fn task(number: u64) -> TaskRow {
-    TaskRow {
-        id: TaskId(id(number).effect(1, 0)),
-        spec: TaskSpec::worker("mail", "send", Json::null()),
-        definition: DefinitionId(1),
-        state: TaskState::Ready,
-        available_at: NOW,
-        created_at: NOW,
-        deadline_at: None,
-        claims: 0,
-        attempt: 0,
-        expiries: 0,
-        lease: None,
-        assignee: None,
-        outcome: None,
-    }
+    let spec = TaskSpec::worker("mail", "send", Json::null());
+    TaskRow::ready(TaskId(id(number).effect(1, 0)), spec, DefinitionId(1), NOW)
 }
 
 pub(crate) fn timer(number: u64, due: i64) -> TimerRow {

@@ -1,6 +1,6 @@
 //! Properties of texts, and distances between them.
 
-use meantime_value::{Number, Text, Value, text};
+use meantime_value::{Text, Value, text};
 
 use super::super::super::eval::{Eval, Fault, Result};
 use super::super::native::{Args, Native, Overload, Param};
@@ -135,21 +135,7 @@ fn levenshtein(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let left: Vec<u16> = args.text(0).encode_utf16().collect();
     let right: Vec<u16> = args.text(1).encode_utf16().collect();
     eval.charge((left.len() as u64).saturating_mul(right.len() as u64))?;
-    let mut row: Vec<i64> = (0..).take(right.len().saturating_add(1)).collect();
-    for (i, a) in (1..).zip(&left) {
-        let mut diagonal = i - 1;
-        let mut before = i;
-        for (index, b) in row.iter_mut().skip(1).zip(&right) {
-            let substituted = diagonal + i64::from(a != b);
-            diagonal = *index;
-            before = substituted.min(*index + 1).min(before + 1);
-            *index = before;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i;
-        }
-    }
-    Ok(Value::Number(Number::Int(row.last().copied().unwrap_or(0))))
+    Ok(Value::from(strsim::generic_levenshtein(&left, &right)))
 }
 
 fn all(args: &Args, is: impl Fn(char) -> bool) -> Result {

@@ -40,7 +40,9 @@ pub(super) fn compile(document: &Json) -> Result<Vec<Node>> {
         nodes.push(node.unwrap_or_default());
     }
     match cycle(&nodes) {
-        Some(()) => Err("a `$ref` leads back to itself without going into the value".to_owned()),
+        Some(()) => {
+            Err("a `$ref` refers back to itself without descending into the value".to_owned())
+        }
         None => Ok(nodes),
     }
 }
@@ -211,10 +213,10 @@ impl<'d> Compiler<'d> {
     fn reference(&mut self, value: &'d Json) -> Result<Keyword> {
         let reference = text(value);
         let pointer = self.references.resolve(reference)?;
-        let missing = || format!("`{reference}` leads to nothing");
+        let missing = || format!("`{reference}` refers to nothing");
         let schema = self.document.pointer(&pointer).ok_or_else(missing)?;
         if !schema.is_object() && !schema.is_boolean() {
-            return Err(format!("`{reference}` does not lead to a schema"));
+            return Err(format!("`{reference}` does not refer to a schema"));
         }
         Ok(Keyword::Ref(self.schema(schema, &pointer)?))
     }

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 400;
 pub(super) enum BudgetExceeded {
     #[error("checking it against the schema takes more than {MAX_OPS} operations")]
     Operations,
-    #[error("checking it against the schema goes deeper than {MAX_DEPTH} levels")]
+    #[error("checking it against the schema needs more than {MAX_DEPTH} levels")]
     Depth,
 }
 
@@ -517,45 +517,9 @@ impl<'s> Evaluation<'s> {
         let mut marks = marks;
         match keyword {
             Keyword::Ref(id) => self.schema(*id, value, marks),
-            Keyword::AllOf(ids) => {
-                let mut is_valid = true;
-                for id in ids {
-                    is_valid &= self.schema(*id, value, marks.as_deref_mut())?;
-                    if !is_valid && self.has_enough_mismatches() {
-                        return Ok(false);
-                    }
-                }
-                Ok(is_valid)
-            }
-            Keyword::AnyOf(ids) => {
-                let mut holds = false;
-                for id in ids {
-                    holds |= self.matches_silently(*id, value, marks.as_deref_mut())?;
-                    // If evaluated parts are being marked, every branch must run, because each may
-                    // mark more.
-                    if holds && marks.is_none() {
-                        return Ok(true);
-                    }
-                }
-                Ok(self.report_unless(holds, || no_match_message("anyOf", value)))
-            }
-            Keyword::OneOf(ids) => {
-                let mut count = 0;
-                for id in ids {
-                    count +=
-                        usize::from(self.matches_silently(*id, value, marks.as_deref_mut())?);
-                    if count > 1 {
-                        return Ok(self.report_mismatch(|| {
-                            let listed = "of the schemas listed in the 'oneOf' keyword";
-                            format!(
-                                "{} is valid under more than one {listed}",
-                                display_value(value)
-                            )
-                        }));
-                    }
-                }
-                Ok(self.report_unless(count == 1, || no_match_message("oneOf", value)))
-            }
+            Keyword::AllOf(ids) => self.all_of(ids, value, marks),
+            Keyword::AnyOf(ids) => self.any_of(ids, value, marks),
+            Keyword::OneOf(ids) => self.one_of(ids, value, marks),
             Keyword::Not(id, schema) => {
                 let holds = !self.matches_silently(*id, value, None)?;
                 Ok(self.report_unless(holds, || {
@@ -582,6 +546,59 @@ impl<'s> Evaluation<'s> {
             }
             _ => Ok(true),
         }
+    }
+
+    fn all_of(
+        &mut self,
+        ids: &[NodeId],
+        value: &Value,
+        mut marks: Option<&mut EvaluatedMarks>,
+    ) -> Result {
+        let mut is_valid = true;
+        for id in ids {
+            is_valid &= self.schema(*id, value, marks.as_deref_mut())?;
+            if !is_valid && self.has_enough_mismatches() {
+                return Ok(false);
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn any_of(
+        &mut self,
+        ids: &[NodeId],
+        value: &Value,
+        mut marks: Option<&mut EvaluatedMarks>,
+    ) -> Result {
+        let mut holds = false;
+        for id in ids {
+            holds |= self.matches_silently(*id, value, marks.as_deref_mut())?;
+            // If evaluated parts are being marked, every branch must run, because each may mark
+            // more.
+            if holds && marks.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(self.report_unless(holds, || no_match_message("anyOf", value)))
+    }
+
+    fn one_of(
+        &mut self,
+        ids: &[NodeId],
+        value: &Value,
+        mut marks: Option<&mut EvaluatedMarks>,
+    ) -> Result {
+        let mut count = 0;
+        for id in ids {
+            count += usize::from(self.matches_silently(*id, value, marks.as_deref_mut())?);
+            if count > 1 {
+                return Ok(self.report_mismatch(|| {
+                    let listed = "of the schemas listed in the 'oneOf' keyword";
+                    format!("{} is valid under more than one {listed}", display_value(value))
+                }));
+            }
+        }
+        Ok(self.report_unless(count == 1, || no_match_message("oneOf", value)))
     }
 
     fn unevaluated_items(

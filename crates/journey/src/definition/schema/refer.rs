@@ -54,7 +54,9 @@ impl References {
     pub(super) fn resolve(&self, reference: &str) -> Result<String, String> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if !address.is_empty() && self.id.as_deref() != Some(address) {
-            return Err(format!("`{reference}` leads out of the schema, and nothing is fetched"));
+            return Err(format!(
+                "`{reference}` refers to another document, and nothing is fetched"
+            ));
         }
         let fragment = unescape(fragment);
         if fragment.is_empty() || fragment.starts_with('/') {

@@ -104,7 +104,6 @@ impl Tables {
     }
 
     /// Makes one write.
-    #[expect(clippy::too_many_lines, reason = "one arm per kind of write, nothing else")]
     pub(super) fn apply(&mut self, write: Write) {
         match write {
             Write::InsertInstance(row) => self.put_instance(*row),
@@ -119,23 +118,12 @@ impl Tables {
             Write::DeleteInbox { instance, seq } => {
                 self.inbox.remove(&(instance, seq));
             }
-            Write::ReleaseInbox { instance, incident } => {
-                for row in self.inbox.range_mut((instance, 0)..=(instance, u64::MAX)) {
-                    if row.1.held == Some(incident) {
-                        row.1.held = None;
-                    }
-                }
-            }
+            Write::ReleaseInbox { instance, incident } => self.release_inbox(instance, incident),
             Write::ClearHeld { instance } => {
                 let range = (instance, 0)..=(instance, u64::MAX);
                 drop_range(&mut self.inbox, range, |row| row.held.is_some());
             }
-            Write::ClearOpen { instance } => {
-                self.timers.retain(|key, _| key.id.0.instance != instance);
-                self.tasks.retain(|id, _| id.0.instance != instance);
-                self.subscriptions.retain(|_, row| row.key.instance != instance);
-                self.inbox.retain(|(of, _), _| *of != instance);
-            }
+            Write::ClearOpen { instance } => self.clear_open(instance),
             Write::PutOccurrence(row) => {
                 let is_start = row.occurrence.outcome == OccurrenceOutcome::Started;
                 let key = (row.schedule, row.occurrence.scheduled_at, is_start);
@@ -147,12 +135,7 @@ impl Tables {
             Write::DeleteTimer(key) => {
                 self.timers.remove(&key);
             }
-            Write::MoveTimer { from, to } => {
-                if let Some(mut row) = self.timers.remove(&from) {
-                    (row.frozen, row.due_at) = (to.frozen, to.due_at);
-                    self.timers.insert(to, row);
-                }
-            }
+            Write::MoveTimer { from, to } => self.move_timer(from, to),
             Write::InsertTask(row) | Write::UpdateTask { row, .. } => self.replace_task(*row),
             Write::DeleteTask { id, .. } => {
                 self.tasks.remove(&id);
@@ -163,14 +146,7 @@ impl Tables {
                 }
             }
             Write::JoinTree { root } => *self.trees.entry(root).or_default() += 1,
-            Write::LeaveTree { root } => {
-                let live = self.trees.get(&root).map_or(0, |live| live.saturating_sub(1));
-                if live == 0 {
-                    self.trees.remove(&root);
-                } else {
-                    self.trees.insert(root, live);
-                }
-            }
+            Write::LeaveTree { root } => self.leave_tree(root),
             Write::PutMessage(row) => {
                 self.seq = self.seq.max(row.seq);
                 self.messages.insert((row.channel.clone(), row.seq), row);
@@ -184,17 +160,7 @@ impl Tables {
                     row.expires_at.is_some_and(|expiry| expiry <= now)
                 });
             }
-            Write::ClearSignals { instance } => {
-                let first = ChannelKey::signal(instance, "");
-                let same = |row: &MessageRow| {
-                    row.channel.kind == first.kind && row.channel.key == first.key
-                };
-                let rows = self.messages.range((first.clone(), 0)..);
-                let rows = rows.take_while(|(_, row)| same(row)).map(|(key, _)| key.clone());
-                for key in rows.collect::<Vec<_>>() {
-                    self.messages.remove(&key);
-                }
-            }
+            Write::ClearSignals { instance } => self.clear_signals(instance),
             Write::PutSubscription(row) => {
                 self.seq = self.seq.max(row.seq);
                 self.subscriptions.insert((row.channel.clone(), row.seq), row);
@@ -233,6 +199,46 @@ impl Tables {
                 self.message_ids.insert(id, expires_at);
             }
             Write::Resume { at, audit } => self.resume(at, audit),
+        }
+    }
+
+    fn release_inbox(&mut self, instance: InstanceId, incident: IncidentId) {
+        for (_, row) in self.inbox.range_mut((instance, 0)..=(instance, u64::MAX)) {
+            row.held = row.held.filter(|held| *held != incident);
+        }
+    }
+
+    fn clear_open(&mut self, instance: InstanceId) {
+        self.timers.retain(|key, _| key.id.0.instance != instance);
+        self.tasks.retain(|id, _| id.0.instance != instance);
+        self.subscriptions.retain(|_, row| row.key.instance != instance);
+        self.inbox.retain(|(of, _), _| *of != instance);
+    }
+
+    fn move_timer(&mut self, from: TimerKey, to: TimerKey) {
+        if let Some(mut row) = self.timers.remove(&from) {
+            (row.frozen, row.due_at) = (to.frozen, to.due_at);
+            self.timers.insert(to, row);
+        }
+    }
+
+    fn leave_tree(&mut self, root: InstanceId) {
+        let live = self.trees.get(&root).map_or(0, |live| live.saturating_sub(1));
+        if live == 0 {
+            self.trees.remove(&root);
+        } else {
+            self.trees.insert(root, live);
+        }
+    }
+
+    fn clear_signals(&mut self, instance: InstanceId) {
+        let first = ChannelKey::signal(instance, "");
+        let same =
+            |row: &MessageRow| row.channel.kind == first.kind && row.channel.key == first.key;
+        let rows = self.messages.range((first.clone(), 0)..);
+        let rows = rows.take_while(|(_, row)| same(row)).map(|(key, _)| key.clone());
+        for key in rows.collect::<Vec<_>>() {
+            self.messages.remove(&key);
         }
     }
 

@@ -6,18 +6,12 @@ use meantime_core::{
 
 use super::unit::UnitResolver;
 use crate::fault_injection::{InjectedBug, is_injected};
-use crate::store::{ChildRef, InstanceRow, OccurrenceRow, Write};
+use crate::store::{ChildRef, InstanceRow, NewChild, OccurrenceRow, Write};
 
 impl UnitResolver<'_> {
-    pub(super) fn start_child(
-        &mut self,
-        key: EffectKey,
-        (definition, version, label): (String, Option<u32>, Option<String>),
-        mut row: Box<InstanceRow>,
-        (scheduled_at, tree_limit): (Option<Timestamp>, u64),
-        seq: u64,
-        writes: &mut Vec<Write>,
-    ) {
+    pub(super) fn start_child(&mut self, child: NewChild, writes: &mut Vec<Write>) {
+        let NewChild { key, definition, version, label, mut row, scheduled_at, tree_limit, seq } =
+            child;
         let taken = row
             .key
             .clone()

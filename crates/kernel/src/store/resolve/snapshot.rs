@@ -6,8 +6,8 @@ use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp, Tr
 
 use super::schedule::timer_start_tag;
 use crate::store::{
-    AnswerRow, ChannelKey, ChannelKind, ChildRef, ConditionalWrite, Lookups, MessageRow, Plan,
-    Precondition, SubscriptionRow, Write,
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, ConditionalWrite, Lookups, MessageRow, NewChild,
+    Plan, Precondition, SubscriptionRow, Write,
 };
 
 /// What the store holds of everything that a plan depends on.
@@ -147,20 +147,16 @@ impl Lookups {
             }
             ConditionalWrite::PutSchedule { row, tag, target, .. } => {
                 self.definitions.insert(target.0.clone());
-                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
-                if let Some(key) = &row.key {
-                    self.keys.insert((SCHEDULE_DEFINITION.to_owned(), key.clone()));
-                    self.tags.insert(tag.clone());
-                }
+                self.add_keyed(SCHEDULE_DEFINITION, row.key.as_ref());
+                self.tags.extend(row.key.is_some().then(|| tag.clone()));
             }
-            ConditionalWrite::StartChild { key, definition, row, scheduled_at, .. } => {
+            ConditionalWrite::StartChild(NewChild {
+                key, definition, row, scheduled_at, ..
+            }) => {
                 self.occurrences
                     .extend(scheduled_at.map(|scheduled_at| (key.instance, scheduled_at)));
-                self.definitions.insert(definition.clone());
                 self.trees.extend(row.root_above());
-                if let Some(key) = &row.key {
-                    self.keys.insert((definition.clone(), key.clone()));
-                }
+                self.add_keyed(definition, row.key.as_ref());
             }
             ConditionalWrite::CancelChildren { instance, .. }
             | ConditionalWrite::NotifyChildren { instance, .. } => {
@@ -170,9 +166,7 @@ impl Lookups {
                 self.live.insert(*parent);
             }
             ConditionalWrite::Deploy(new) => {
-                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
-                self.tags.insert(timer_start_tag(&new.row.name));
-                self.definitions.insert(new.row.name.clone());
+                self.add_definition(&new.row.name);
                 for trigger in &new.row.triggers {
                     match trigger {
                         Trigger::Signal { name, .. } => {
@@ -185,12 +179,21 @@ impl Lookups {
                     }
                 }
             }
-            ConditionalWrite::Undeploy { name, .. } => {
-                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
-                self.tags.insert(timer_start_tag(name));
-                self.definitions.insert(name.clone());
-            }
+            ConditionalWrite::Undeploy { name, .. } => self.add_definition(name),
         }
+    }
+
+    /// The versions of a definition, and its live instance with a business key.
+    fn add_keyed(&mut self, definition: &str, key: Option<&String>) {
+        self.definitions.insert(definition.to_owned());
+        self.keys.extend(key.map(|key| (definition.to_owned(), key.clone())));
+    }
+
+    /// The versions of a definition and the schedules of its timer starts.
+    fn add_definition(&mut self, name: &str) {
+        self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
+        self.tags.insert(timer_start_tag(name));
+        self.definitions.insert(name.to_owned());
     }
 
     fn add_channel(&mut self, channel: &ChannelKey) {

@@ -3,10 +3,9 @@
 use meantime_core::{Answer, DefinitionId, EffectKey, Event, InstanceId, Start, Timestamp};
 
 use super::snapshot::Snapshot;
-use crate::open::Open;
 use crate::store::{
-    ConditionalWrite, Error, Fence, InboxRow, InstanceMeta, InstanceRow, MessageRow, Phase, Plan,
-    Precondition, Refusal, Unit, UnitDone, UnitResult, Write, encode_start,
+    ConditionalWrite, Error, Fence, InboxRow, InstanceRow, MessageRow, Plan, Precondition, Refusal,
+    Unit, UnitDone, UnitResult, Write, encode_start,
 };
 
 /// A resolved plan: the rows to write, and the result of each unit.
@@ -195,19 +194,7 @@ impl UnitResolver<'_> {
             ConditionalWrite::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
-            ConditionalWrite::StartChild {
-                key,
-                definition,
-                version,
-                label,
-                row,
-                scheduled_at,
-                tree_limit,
-                seq,
-            } => {
-                let bounds = (scheduled_at, tree_limit);
-                self.start_child(key, (definition, version, label), row, bounds, seq, writes);
-            }
+            ConditionalWrite::StartChild(child) => self.start_child(child, writes),
             ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq } => {
                 self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);
             }
@@ -242,20 +229,8 @@ impl UnitResolver<'_> {
         definition: DefinitionId,
         start: &Start,
     ) -> InstanceRow {
-        InstanceRow {
-            id,
-            turn_no: 0,
-            phase: Phase::Starting,
-            definition,
-            started_at: self.now,
-            ended_at: None,
-            deadline_at: None,
-            state: encode_start(start),
-            open: Open::default(),
-            last_history: 0,
-            key: None,
-            meta: InstanceMeta::default(),
-        }
+        let state = encode_start(start);
+        InstanceRow { state, ..InstanceRow::accepted(id, definition, self.now) }
     }
 
     pub(super) fn accept(&mut self, row: Box<InstanceRow>, writes: &mut Vec<Write>) {

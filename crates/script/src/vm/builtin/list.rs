@@ -28,25 +28,9 @@ impl Machine<'_> {
                 Value::Bool(found.is_some())
             }
             Method::IndexOf => index_or_minus_one(self.find_item(at, method, args)?),
-            Method::LastIndexOf => {
-                let items = self.items(at);
-                let wanted = arg(args, 0);
-                let most = match args.get(1) {
-                    None => items.len(),
-                    Some(from) => self.last_index_limit(from, items.len())?,
-                };
-                let items = items.get(..most).unwrap_or_default();
-                index_or_minus_one(items.iter().rposition(|item| self.is_equal(item, &wanted)))
-            }
+            Method::LastIndexOf => self.last_index_of(at, args)?,
             Method::Concat => self.concat(at, args)?,
-            Method::Slice => {
-                let length = self.length(at);
-                let from = self.relative(&arg(args, 0), length, 0)?;
-                let to = self.relative(&arg(args, 1), length, length)?;
-                let items = self.heap.lists.get(at).and_then(|list| list.get(from..to.max(from)));
-                let items = items.unwrap_or_default().to_vec();
-                self.new_list(items)?
-            }
+            Method::Slice => self.slice(at, args)?,
             Method::Splice => self.splice(at, args)?,
             Method::Reverse => {
                 self.spend(self.length(at) / 8);
@@ -67,15 +51,7 @@ impl Machine<'_> {
                 self.flatten(at, depth, 0, &mut items, &mut visits)?;
                 self.new_list(items)?
             }
-            Method::At => {
-                let length = i64::try_from(self.length(at)).unwrap_or(i64::MAX);
-                let wanted = self.whole_number(&arg(args, 0), 0)?;
-                let wanted = if wanted < 0 { wanted.saturating_add(length) } else { wanted };
-                let index = usize::try_from(wanted).ok();
-                let list = self.heap.lists.get(at);
-                let item = list.zip(index).and_then(|(list, index)| list.get(index));
-                item.cloned().unwrap_or_default()
-            }
+            Method::At => self.item_at(at, args)?,
             Method::Fill => self.fill(at, args)?,
             Method::HasOwnProperty => {
                 let name = self.property_name(&arg(args, 0))?;
@@ -83,6 +59,37 @@ impl Machine<'_> {
             }
             _ => return Ok(None),
         }))
+    }
+
+    fn last_index_of(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
+        let items = self.items(at);
+        let wanted = arg(args, 0);
+        let most = match args.get(1) {
+            None => items.len(),
+            Some(from) => self.last_index_limit(from, items.len())?,
+        };
+        let items = items.get(..most).unwrap_or_default();
+        Ok(index_or_minus_one(items.iter().rposition(|item| self.is_equal(item, &wanted))))
+    }
+
+    fn slice(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
+        let length = self.length(at);
+        let from = self.relative(&arg(args, 0), length, 0)?;
+        let to = self.relative(&arg(args, 1), length, length)?;
+        let items = self.heap.lists.get(at).and_then(|list| list.get(from..to.max(from)));
+        let items = items.unwrap_or_default().to_vec();
+        self.new_list(items)
+    }
+
+    /// The item at an index, which counts from the end if it is negative.
+    fn item_at(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
+        let length = i64::try_from(self.length(at)).unwrap_or(i64::MAX);
+        let wanted = self.whole_number(&arg(args, 0), 0)?;
+        let wanted = if wanted < 0 { wanted.saturating_add(length) } else { wanted };
+        let index = usize::try_from(wanted).ok();
+        let list = self.heap.lists.get(at);
+        let item = list.zip(index).and_then(|(list, index)| list.get(index));
+        Ok(item.cloned().unwrap_or_default())
     }
 
     fn length(&self, at: ListRef) -> usize {

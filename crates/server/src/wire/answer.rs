@@ -1,4 +1,4 @@
-//! The page of a list.
+//! Answers of many operations: a page of a list, or nothing.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,3 +13,7 @@ pub(crate) struct Page<T: ToSchema> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
 }
+
+/// The operation succeeded. The object has no members.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OperationResult {}

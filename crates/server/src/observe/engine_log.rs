@@ -1,10 +1,15 @@
-//! Logs outages of the store, damaged instances, and jumps of the wall clock.
+//! Logs what the engine reports: outages of the store, damaged instances, jumps of the wall clock,
+//! and deadlines that have passed.
 
 use std::collections::BTreeMap;
 
 use meantime_core::InstanceId;
 use meantime_kernel::driver::{ClockStep, StoreHealth};
-use tokio::sync::watch;
+use meantime_kernel::machine::TimedOut;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+
+use super::request::Metrics;
 
 /// Logs every change until the engine stops.
 pub(crate) async fn log_store(mut standing: watch::Receiver<StoreHealth>) {
@@ -49,6 +54,23 @@ pub(crate) async fn log_clock(mut steps: watch::Receiver<ClockStep>) {
             tracing::warn!(by_ms, "the wall clock jumped forward: overdue timers fire now");
         } else {
             tracing::warn!(by_ms, "the wall clock jumped back: timers wait until it has caught up");
+        }
+    }
+}
+
+/// Logs and counts instances that ended because their deadline passed, until the engine stops.
+pub(crate) async fn log_deadlines(mut timed_out: broadcast::Receiver<TimedOut>, metrics: Metrics) {
+    loop {
+        match timed_out.recv().await {
+            Ok(it) => {
+                metrics.count_deadline(&it.code);
+                let (instance, definition) = (it.instance, it.definition.0);
+                tracing::warn!(%instance, definition, code = it.code, "instance ended because its deadline passed");
+            }
+            Err(RecvError::Lagged(more)) => {
+                tracing::warn!(more, "more instances ended because their deadline passed");
+            }
+            Err(RecvError::Closed) => return,
         }
     }
 }

@@ -1,0 +1,221 @@
+//! What the machine remembers of the store: rows of instances, which instances are damaged, and how
+//! far the history goes.
+//!
+//! Rows are added only after a commit and removed when a batch takes them; after a conflict they
+//! are not put back. So a cached row is what the store has, as long as this process is the only
+//! writer. On a shared store a row may be outdated at any time, so none is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::InstanceId;
+
+use crate::open::Key;
+use crate::store::InstanceRow;
+
+/// What the machine remembers of the store.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// The rows of instances; none if other nodes may change them.
+    rows: Option<Cache>,
+    /// Instances with rows that cannot be decoded, each with its incident.
+    damaged: BTreeSet<InstanceId>,
+    /// The number of the newest committed history row.
+    history: u64,
+}
+
+impl Memory {
+    pub(super) fn new(cache_bytes: usize, shared_store: bool) -> Self {
+        let rows = (!shared_store).then(|| Cache::new(cache_bytes));
+        Self { rows, damaged: BTreeSet::new(), history: 0 }
+    }
+
+    /// Keeps a row as the store has it, unless the instance has ended.
+    pub(super) fn keep(&mut self, row: InstanceRow) {
+        if let Some(rows) = &mut self.rows {
+            rows.put(row);
+        }
+    }
+
+    /// Keeps a row that was read, unless a commit has left a newer one.
+    pub(super) fn keep_if_absent(&mut self, row: InstanceRow) {
+        if let Some(rows) = self.rows.as_mut().filter(|rows| !rows.contains(row.id)) {
+            rows.put(row);
+        }
+    }
+
+    /// Takes a row out, because it is about to change.
+    pub(super) fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
+        self.rows.as_mut()?.take(id)
+    }
+
+    /// Whether a timer of an instance is known to be armed.
+    pub(super) fn has_timer(&self, id: InstanceId, timer: Key) -> bool {
+        self.rows.as_ref().is_some_and(|rows| rows.has_timer(id, timer))
+    }
+
+    /// Notes that an instance is damaged; whether that is new.
+    pub(super) fn note_damage(&mut self, id: InstanceId) -> bool {
+        self.damaged.insert(id)
+    }
+
+    /// An instance is not damaged, or its incident was not committed: the next damage is new.
+    pub(super) fn forget_damage(&mut self, id: InstanceId) {
+        self.damaged.remove(&id);
+    }
+
+    pub(super) fn is_damaged(&self, id: InstanceId) -> bool {
+        self.damaged.contains(&id)
+    }
+
+    /// A history row was committed. Batches of a shared store may be answered in any order.
+    pub(super) fn saw_history(&mut self, number: u64) {
+        self.history = self.history.max(number);
+    }
+
+    /// The number of the newest committed history row.
+    pub(super) fn history(&self) -> u64 {
+        self.history
+    }
+}
+
+/// A row and when it was last used. Boxed, because nodes of a map are half empty and rows are
+/// large.
+type Entry = (u64, Box<InstanceRow>);
+
+/// A least recently used cache, bounded in bytes.
+#[derive(Debug)]
+struct Cache {
+    rows: BTreeMap<InstanceId, Entry>,
+    by_use: BTreeMap<u64, InstanceId>,
+    uses: u64,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Cache {
+    fn new(limit: usize) -> Self {
+        let (rows, by_use) = (BTreeMap::new(), BTreeMap::new());
+        Self { rows, by_use, uses: 0, bytes: 0, limit }
+    }
+
+    fn contains(&self, id: InstanceId) -> bool {
+        self.rows.contains_key(&id)
+    }
+
+    /// Whether a timer of an instance is known to be armed.
+    fn has_timer(&self, id: InstanceId, timer: Key) -> bool {
+        self.rows.get(&id).is_some_and(|(_, row)| row.open.timers.contains_key(&timer))
+    }
+
+    /// Removes a row, because it is about to change.
+    fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
+        let (used, row) = self.rows.remove(&id)?;
+        self.by_use.remove(&used);
+        self.bytes = self.bytes.saturating_sub(size(&row));
+        Some(*row)
+    }
+
+    /// Keeps a row that was just committed, unless the instance has ended.
+    fn put(&mut self, row: InstanceRow) {
+        self.take(row.id);
+        if row.phase.is_ended() {
+            return;
+        }
+        self.uses += 1;
+        self.bytes += size(&row);
+        self.by_use.insert(self.uses, row.id);
+        self.rows.insert(row.id, (self.uses, Box::new(row)));
+        while self.bytes > self.limit
+            && let Some((_, oldest)) = self.by_use.pop_first()
+            && let Some((_, row)) = self.rows.remove(&oldest)
+        {
+            self.bytes = self.bytes.saturating_sub(size(&row));
+        }
+    }
+}
+
+/// The memory of a row with its entries in both maps and the overhead of the allocator.
+fn size(row: &InstanceRow) -> usize {
+    const ENTRIES: usize = 160;
+    const BLOCK: usize = 32;
+    // The first entry of a map allocates a node for eleven.
+    const MAP: usize = 512;
+    let open = &row.open;
+    let maps = [
+        open.timers.len().div_ceil(8),
+        open.tasks.len().div_ceil(8),
+        open.subscriptions.len().div_ceil(8),
+    ];
+    let open = maps.iter().sum::<usize>() * MAP;
+    size_of::<InstanceRow>() + ENTRIES + row.state.bytes.len() + 2 * BLOCK + open
+}
+
+#[cfg(test)]
+mod tests {
+    use meantime_core::{DefinitionId, State, Timestamp};
+
+    use super::*;
+    use crate::store::Phase;
+
+    const LIMIT: usize = 100_000;
+
+    fn row(number: u64, bytes: usize) -> InstanceRow {
+        InstanceRow {
+            turn_no: 1,
+            state: State::new(0, vec![0; bytes]),
+            ..InstanceRow::accepted(id(number), DefinitionId(1), Timestamp::default())
+        }
+    }
+
+    fn id(number: u64) -> InstanceId {
+        InstanceId::new(number, 0)
+    }
+
+    #[test]
+    fn a_row_is_kept_until_a_batch_takes_it() {
+        let mut memory = Memory::new(LIMIT, false);
+        memory.keep(row(1, 10));
+        memory.keep_if_absent(InstanceRow { turn_no: 0, ..row(1, 10) });
+        assert_eq!(memory.take(id(1)).map(|row| row.turn_no), Some(1), "the newer one");
+        assert_eq!(memory.take(id(1)), None);
+    }
+
+    #[test]
+    fn ended_instances_are_not_kept() {
+        let mut memory = Memory::new(LIMIT, false);
+        memory.keep(row(1, 10));
+        memory.keep(InstanceRow { phase: Phase::Completed, ..row(1, 10) });
+        assert_eq!(memory.take(id(1)), None);
+    }
+
+    #[test]
+    fn the_rows_that_were_not_used_for_longest_give_way() {
+        let mut memory = Memory::new(LIMIT, false);
+        for number in 1..=3 {
+            memory.keep(row(number, LIMIT / 4));
+        }
+        memory.keep(row(1, LIMIT / 4));
+        memory.keep(row(4, LIMIT / 4));
+        let kept: Vec<_> = (1..=4).filter(|it| memory.take(id(*it)).is_some()).collect();
+        assert_eq!(kept, [1, 3, 4]);
+    }
+
+    #[test]
+    fn rows_of_a_shared_store_are_not_kept() {
+        let mut memory = Memory::new(LIMIT, true);
+        memory.keep(row(1, 10));
+        memory.keep_if_absent(row(1, 10));
+        assert_eq!(memory.take(id(1)), None);
+    }
+
+    #[test]
+    fn damage_is_new_once_and_history_only_grows() {
+        let mut memory = Memory::new(LIMIT, false);
+        assert!(memory.note_damage(id(1)) && !memory.note_damage(id(1)));
+        memory.forget_damage(id(1));
+        assert!(!memory.is_damaged(id(1)) && memory.note_damage(id(1)));
+        memory.saw_history(7);
+        memory.saw_history(5);
+        assert_eq!(memory.history(), 7);
+    }
+}
