@@ -78,6 +78,7 @@ impl UnitResolver<'_> {
         accept: &Accept,
         writes: &mut Vec<Write>,
     ) {
+        // `refused_definition` has refused what is not deployed, so the version is found below.
         let Some(versions) = self.snapshot.definitions.get_mut(name) else { return };
         let was_latest =
             versions.iter().find(|head| !head.retired).is_some_and(|head| head.version == version);
