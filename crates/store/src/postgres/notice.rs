@@ -105,7 +105,8 @@ impl Notifier {
     }
 
     pub(super) fn pass_on(&self, payload: &str) {
-        // Damaged, or of another release. Notices may be lost: a heartbeat reads what they announce.
+        // Damaged, or of another release. Notices may be lost: a heartbeat reads what they
+        // announce.
         let Some((from, notices)) = unpacked(payload) else { return };
         if from == *self.lease_term.borrow() {
             return;
