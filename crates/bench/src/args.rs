@@ -115,9 +115,13 @@ pub(super) struct RoundTripArgs {
     #[arg(long, default_value_t = 1)]
     pub(super) rounds: usize,
 
-    /// How the workers work
-    #[arg(long, value_enum, default_value_t = WorkerKind::Separate)]
+    /// How the workers of the first server work
+    #[arg(long, value_enum, default_value_t = WorkerKind::Combined)]
     pub(super) worker: WorkerKind,
+
+    /// How the workers of the other server work; like those of the first one if not given
+    #[arg(long, value_enum, value_name = "WORKER")]
+    pub(super) against_worker: Option<WorkerKind>,
 }
 
 /// Options of `bench isolation`.

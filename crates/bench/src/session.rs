@@ -56,12 +56,14 @@ pub(super) fn run_http(args: HttpArgs) -> Result<BenchOutput> {
 
 /// Measures instances with tasks over HTTP, from start to end.
 pub(super) fn run_round_trip(args: RoundTripArgs) -> Result<BenchOutput> {
-    let RoundTripArgs { common, server, against, rounds, worker } = args;
+    let RoundTripArgs { common, server, against, rounds, worker, against_worker } = args;
     ensure!(rounds > 0, "--rounds must be above zero");
     let own = || std::env::current_exe().context("the path of this binary is not known");
     let first = server.map_or_else(own, Ok)?;
-    let servers = std::iter::once(first).chain(against).collect();
-    let plan = http::RoundTripPlan { servers, rounds, worker };
+    let mut servers = vec![http::MeasuredServer { binary: first, worker }];
+    let other_worker = against_worker.unwrap_or(worker);
+    servers.extend(against.map(|binary| http::MeasuredServer { binary, worker: other_worker }));
+    let plan = http::RoundTripPlan { servers, rounds };
     run("round-trip", common, async move |session| http::round_trip(session, &plan).await)
 }
 

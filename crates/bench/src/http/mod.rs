@@ -35,5 +35,5 @@ pub(super) use isolation::{IsolationPlan, run as isolation};
 pub(super) use journey::run as journey;
 pub(super) use overload::run as overload;
 pub(super) use poison::Kind as Poison;
-pub(super) use round_trip::{RoundTripPlan, run as round_trip};
+pub(super) use round_trip::{MeasuredServer, RoundTripPlan, run as round_trip};
 pub(super) use worker::WorkerKind;

@@ -34,9 +34,14 @@ const HALF_LOAD_P99_MS: f64 = 15.0;
 
 /// What to measure.
 pub(crate) struct RoundTripPlan {
-    /// The binaries of the servers; this one if none is named.
-    pub(crate) servers: Vec<PathBuf>,
+    /// The binaries of the servers, each with its kind of workers.
+    pub(crate) servers: Vec<MeasuredServer>,
     pub(crate) rounds: usize,
+}
+
+/// A server to measure, and how its workers work.
+pub(crate) struct MeasuredServer {
+    pub(crate) binary: PathBuf,
     pub(crate) worker: WorkerKind,
 }
 
@@ -73,10 +78,10 @@ pub(crate) async fn run(session: &mut Session, plan: &RoundTripPlan) -> Result<(
     for (definition, name, share) in WORKLOADS {
         let mut measured: Vec<Rounds> = plan.servers.iter().map(|_| Rounds::default()).collect();
         for round in 1..=plan.rounds {
-            for (binary, rounds) in plan.servers.iter().zip(&mut measured) {
+            for (measured_server, rounds) in plan.servers.iter().zip(&mut measured) {
                 let label = format!("{name}, round {round} of {}", plan.rounds);
                 session.progress.step(label, 0);
-                rounds.add(&many_callers(session, plan, binary, definition).await?);
+                rounds.add(&many_callers(session, measured_server, definition).await?);
             }
         }
         for (number, rounds) in measured.iter().enumerate() {
@@ -98,11 +103,11 @@ pub(crate) async fn run(session: &mut Session, plan: &RoundTripPlan) -> Result<(
             }
         }
     }
-    for (number, binary) in plan.servers.iter().enumerate() {
+    for (number, MeasuredServer { binary, worker }) in plan.servers.iter().enumerate() {
         let server =
             Server::start_binary(binary, &session.common.db, ClockKind::Real, ROUND_TRIPS).await?;
-        one_caller(session, plan, &server, scenario(number)).await?;
-        half_load(session, plan, &server, scenario(number)).await?;
+        one_caller(session, *worker, &server, scenario(number)).await?;
+        half_load(session, *worker, &server, scenario(number)).await?;
         server.end()?;
     }
     let stolen = ProcessorTime::now().stolen_share_since(before) * 100.0;
@@ -117,13 +122,13 @@ const fn scenario(number: usize) -> &'static str {
 /// As many callers as connections, each starts again as soon as its instance has ended.
 async fn many_callers(
     session: &Session,
-    plan: &RoundTripPlan,
-    binary: &std::path::Path,
+    measured: &MeasuredServer,
     definition: &str,
 ) -> Result<Round> {
+    let MeasuredServer { binary, worker } = measured;
     let server =
         Server::start_binary(binary, &session.common.db, ClockKind::Real, ROUND_TRIPS).await?;
-    let working = Workers::begin_kind(server.address, WORKERS, None, plan.worker)?;
+    let working = Workers::begin_kind(server.address, WORKERS, None, *worker)?;
     let calls = starts(&server, PATH, &body(definition), MANY_CONNECTIONS);
     calls.run_for(session.warm_up()).await?;
     let before = server.processor_ms();
@@ -142,12 +147,12 @@ async fn many_callers(
 /// One caller and one worker.
 async fn one_caller(
     session: &mut Session,
-    plan: &RoundTripPlan,
+    worker: WorkerKind,
     server: &Server,
     scenario: &'static str,
 ) -> Result<()> {
     session.progress.step("one connection", 0);
-    let working = Workers::begin_kind(server.address, 1, None, plan.worker)?;
+    let working = Workers::begin_kind(server.address, 1, None, worker)?;
     let calls = starts(server, PATH, &body("one"), 1);
     calls.run_for(session.warm_up()).await?;
     let load = calls.run_for(session.time()).await?;
@@ -161,12 +166,12 @@ async fn one_caller(
 /// Half of the rate that the callers reached just before.
 async fn half_load(
     session: &mut Session,
-    plan: &RoundTripPlan,
+    worker: WorkerKind,
     server: &Server,
     scenario: &'static str,
 ) -> Result<()> {
     session.progress.step("half load", 0);
-    let working = Workers::begin_kind(server.address, WORKERS, None, plan.worker)?;
+    let working = Workers::begin_kind(server.address, WORKERS, None, worker)?;
     let calls = starts(server, PATH, &body("one"), MANY_CONNECTIONS);
     calls.run_for(session.warm_up()).await?;
     let peak = calls.run_for(session.time()).await?.per_second();

@@ -22,6 +22,8 @@ const BATCH_SIZE: usize = 200;
 pub(crate) enum WorkerKind {
     /// Claims and completes in separate requests
     Separate,
+    /// Completes and claims the next tasks in one request
+    Combined,
 }
 
 /// Workers that run until they are stopped.
@@ -113,9 +115,11 @@ struct Worker {
 impl Worker {
     async fn run(self, number: usize) -> Result<()> {
         let mut connection = Connection::open(self.address).await?;
+        let mut report = None;
         while !self.stop.load(Ordering::Relaxed) {
             let finished = match self.kind {
                 WorkerKind::Separate => work(&mut connection, number).await?,
+                WorkerKind::Combined => work_on(&mut connection, number, &mut report).await?,
             };
             self.done.fetch_add(finished, Ordering::Relaxed);
             if let Some(permits) = &self.permits {
@@ -128,24 +132,67 @@ impl Worker {
 
 /// Claims once and completes what it got; returns the number of tasks.
 async fn work(connection: &mut Connection, number: usize) -> Result<usize> {
-    let claim = format!(
-        "{{\"worker\":\"w{number}\",\"types\":[\"noop\"],\"max\":{BATCH_SIZE},\"waitMs\":500}}"
-    );
+    let claim = format!("{{{},\"waitMs\":500}}", claim(number));
     let body = connection.expect(&json_request("/tasks/claim", &claim), 200).await?;
     let claimed: Claimed<'_> = serde_json::from_slice(body)?;
-    let count = claimed.tasks.len();
-    if count == 0 {
+    let Some(report) = Report::on(&claimed) else { return Ok(0) };
+    let body = connection.expect(&json_request("/tasks/complete", &report.body(None)), 200).await?;
+    report.check(body)
+}
+
+/// Reports on the tasks it has and claims the next ones, in one request; if it has none, waits for
+/// some. Returns the number of tasks that it reported on.
+async fn work_on(
+    connection: &mut Connection,
+    number: usize,
+    next: &mut Option<Report>,
+) -> Result<usize> {
+    let Some(report) = next.take() else {
+        let claim = format!("{{{},\"waitMs\":500}}", claim(number));
+        let body = connection.expect(&json_request("/tasks/claim", &claim), 200).await?;
+        *next = Report::on(&serde_json::from_slice(body)?);
         return Ok(0);
+    };
+    let text = report.body(Some(&claim(number)));
+    let body = connection.expect(&json_request("/tasks/complete", &text), 200).await?;
+    *next = Report::on(&serde_json::from_slice(body)?);
+    report.check(body)
+}
+
+/// The fields of a claim.
+fn claim(number: usize) -> String {
+    format!("\"worker\":\"w{number}\",\"types\":[\"noop\"],\"max\":{BATCH_SIZE}")
+}
+
+/// A report on several tasks.
+struct Report {
+    count: usize,
+    results: String,
+}
+
+impl Report {
+    fn on(claimed: &Claimed<'_>) -> Option<Self> {
+        let mut results = String::new();
+        for (index, task) in claimed.tasks.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let (id, token) = (task.id.get(), task.lease_token.get());
+            // Writing to a string cannot fail.
+            let _ = write!(results, "{comma}{{\"id\":{id},\"leaseToken\":{token},\"output\":1}}");
+        }
+        let count = claimed.tasks.len();
+        (count > 0).then_some(Self { count, results })
     }
-    let mut report = String::from("{\"results\":[");
-    for (index, task) in claimed.tasks.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let (id, token) = (task.id.get(), task.lease_token.get());
-        write!(report, "{comma}{{\"id\":{id},\"leaseToken\":{token},\"output\":1}}")?;
+
+    /// The request, with the fields of a claim if it has one.
+    fn body(&self, claim: Option<&str>) -> String {
+        let claim = claim.map(|claim| format!(",\"claim\":{{{claim}}}")).unwrap_or_default();
+        format!("{{\"results\":[{}]{claim}}}", self.results)
     }
-    report.push_str("]}");
-    let body = connection.expect(&json_request("/tasks/complete", &report), 200).await?;
-    let text = String::from_utf8_lossy(body);
-    ensure!(text.matches("\"status\":200").count() == count, "not all were taken: {text}");
-    Ok(count)
+
+    fn check(&self, answer: &[u8]) -> Result<usize> {
+        let text = String::from_utf8_lossy(answer);
+        let taken = text.matches("\"status\":200").count();
+        ensure!(taken == self.count, "not all were taken: {text}");
+        Ok(self.count)
+    }
 }

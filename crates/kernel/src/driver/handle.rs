@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use super::advance::{Advance, Advanced};
 use super::heartbeat::{self, Joined};
 use super::maintenance::MaintenanceStats;
-use super::run::{ClockStep, Message, Parts, Run, Tickets};
+use super::run::{ClockStep, Message, Parts, Request, Run, Tickets};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, StartCommand, TimerEdit, Wait};
@@ -277,6 +277,35 @@ impl Kernel {
         self.send(Some(admitted), Command::Start(start), wait, patience).await
     }
 
+    /// Executes commands that belong together: they reach the engine at once, so that one commit
+    /// can hold all of them. The answers have the order of the commands.
+    pub async fn call_all(&self, commands: Vec<Command>) -> Vec<Result<Reply, Error>> {
+        let mut requests = Vec::with_capacity(commands.len());
+        let mut answers = Vec::with_capacity(commands.len());
+        for command in commands {
+            let (answer, answered) = oneshot::channel();
+            let ticket = self.tickets.next();
+            let (command, admitted) = (Box::new(command), None);
+            requests.push(Request { ticket, command, wait: Wait::Quiet, answer, admitted });
+            answers.push((Caller { messages: &self.messages, ticket, waits: true }, answered));
+        }
+        // If the loop has ended, so have the senders of the answers.
+        let _ = self.messages.send(Message::Commands(requests));
+        let mut replies = Vec::with_capacity(answers.len());
+        for (mut caller, answered) in answers {
+            let answer = answered.await;
+            // Its command needs nothing more. If this future is dropped, the callers that are left
+            // are forgotten.
+            caller.waits = false;
+            drop(caller);
+            replies.push(match answer {
+                Ok((_, reply)) => reply,
+                Err(_) => Err(self.stopped()),
+            });
+        }
+        replies
+    }
+
     async fn send(
         &self,
         admitted: Option<Admitted>,
@@ -289,8 +318,8 @@ impl Kernel {
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.tickets.next();
         let command = Box::new(command);
-        let message = Message::Command { ticket, command, wait, answer, admitted };
-        self.messages.send(message).map_err(|_| self.stopped())?;
+        let request = Request { ticket, command, wait, answer, admitted };
+        self.messages.send(Message::Command(request)).map_err(|_| self.stopped())?;
         let mut caller = Caller { messages: &self.messages, ticket, waits: true };
         let in_time = tokio::select! {
             biased;

@@ -55,16 +55,21 @@ pub struct ClockStep {
 /// A definition that can run, with its notation.
 pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 
+/// A command of a caller who waits for its answer.
+pub(super) struct Request {
+    pub(super) ticket: Ticket,
+    pub(super) command: Box<Command>,
+    pub(super) wait: Wait,
+    pub(super) answer: Answer,
+    /// The admission of a start.
+    pub(super) admitted: Option<Admitted>,
+}
+
 /// What a handle sends to the loop.
 pub(super) enum Message {
-    Command {
-        ticket: Ticket,
-        command: Box<Command>,
-        wait: Wait,
-        answer: Answer,
-        /// The admission of a start.
-        admitted: Option<Admitted>,
-    },
+    Command(Request),
+    /// Commands of one caller that belong together.
+    Commands(Vec<Request>),
     /// The sender of the command has timed out or disconnected.
     Abandon(Ticket),
     Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
@@ -474,13 +479,11 @@ impl Run {
 
     fn receive(&mut self, message: Message) {
         match message {
-            Message::Command { answer, .. } if self.stopping.is_some() => {
-                let _ = answer.send((Stopwatch::start(), Err(Error::Stopping)));
-            }
-            Message::Command { ticket, command, wait, answer, admitted } => {
-                self.callers.insert(ticket, answer);
-                self.admitted.extend(admitted.map(|admitted| (ticket, admitted)));
-                self.feed(Input::Command(ticket, command, wait));
+            Message::Command(request) => self.accept(request),
+            Message::Commands(requests) => {
+                for request in requests {
+                    self.accept(request);
+                }
             }
             Message::Abandon(ticket) => self.feed(Input::Abandon(ticket)),
             Message::Definition(id, answer) => {
@@ -499,6 +502,17 @@ impl Run {
             }
             Message::Stop(answer) => self.stopping = Some(answer),
         }
+    }
+
+    fn accept(&mut self, request: Request) {
+        let Request { ticket, command, wait, answer, admitted } = request;
+        if self.stopping.is_some() {
+            let _ = answer.send((Stopwatch::start(), Err(Error::Stopping)));
+            return;
+        }
+        self.callers.insert(ticket, answer);
+        self.admitted.extend(admitted.map(|admitted| (ticket, admitted)));
+        self.feed(Input::Command(ticket, command, wait));
     }
 
     fn perform(&mut self, output: Output) {

@@ -13,6 +13,7 @@ use super::definitions::Loaded;
 use super::end::Runnable;
 use super::engine::Machine;
 use super::global_queue::GlobalCommand;
+use super::hand_off::HandOff;
 use super::in_flight::ComputedTurns;
 use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
@@ -56,7 +57,17 @@ pub(super) struct Batch {
     pub(super) origins: Vec<UnitOrigin>,
     pub(super) units: Vec<Unit>,
     pub(super) claims: Vec<usize>,
+    /// How many tasks each of its claims can still take: its query has found all that were ready.
+    pub(super) rooms: Vec<(usize, usize)>,
+    /// New tasks that are leased in this commit, by the claim that gets them.
+    pub(super) handed: Vec<HandOff>,
+    /// Queue and type of the new tasks that no claim gets in this commit.
+    pub(super) unclaimed: BTreeSet<(String, String)>,
+    /// Its callers have an answer already, because its commit was in doubt for long.
+    pub(super) is_answered: bool,
     tasks: Vec<TaskId>,
+    /// Rows of tasks that were in memory.
+    cached_tasks: BTreeMap<TaskId, TaskRow>,
     incidents: Vec<IncidentId>,
     wanted: Vec<Wanted>,
     fetched: Fetched,
@@ -125,6 +136,7 @@ pub(super) enum CacheUpdate {
     Armed(TimerKey, DefinitionId),
     Disarmed(TimerKey),
     Task(Box<TaskRow>),
+    TaskDetached(TaskId),
     TaskOver(TaskId),
 }
 
@@ -169,6 +181,14 @@ impl Batch {
         self.entry_mut(index).builder = Some(builder);
         self.turns.push(index);
     }
+
+    /// The turns that become units when the plan is made, by the index of their entry.
+    pub(super) fn turns_mut(&mut self) -> impl Iterator<Item = (usize, &mut TurnBuilder)> {
+        let turns: BTreeSet<usize> = self.turns.iter().copied().collect();
+        let entries = self.entries.iter_mut().enumerate();
+        let entries = entries.filter(move |(index, _)| turns.contains(index));
+        entries.filter_map(|(index, entry)| Some((index, &mut **entry.builder.as_mut()?)))
+    }
 }
 
 impl BatchEntry {
@@ -205,6 +225,7 @@ fn cache_updates(writes: &[Write], definition: DefinitionId) -> Vec<CacheUpdate>
                 cache_updates.push(CacheUpdate::Task(row.clone()));
             }
             Write::DeleteTask { id, .. } => cache_updates.push(CacheUpdate::TaskOver(*id)),
+            Write::DetachTask(id) => cache_updates.push(CacheUpdate::TaskDetached(*id)),
             _ => {}
         }
     }
@@ -341,18 +362,23 @@ impl Machine {
             batch.incidents.extend(entry.items.iter().filter_map(|it| it.item.incident()));
         }
         let mut claims = Vec::new();
-        // Claims of one batch may match the same rows: each reads enough for all of them.
-        let claiming = batch.global.iter().filter_map(|global| global.action.claim());
-        let limit = claiming.map(ParkedClaim::max).sum::<usize>().min(self.limits.claim_tasks);
+        let limit = self.claim_query_limit(batch);
         for (number, global) in batch.global.iter().enumerate() {
             tasks.extend(global.action.tasks());
             batch.incidents.extend(global.action.incident().map(|(incident, ..)| incident));
-            if let Some(claim) = global.action.claim() {
+            if let Some(claim) = global.action.claim()
+                && !self.claims.finds_nothing(claim)
+            {
                 claims.push(self.claims.query(claim, limit));
                 batch.claims.push(number);
             }
         }
-        batch.tasks = tasks.into_iter().collect();
+        for id in tasks {
+            match self.memory.take_task(id) {
+                Some(row) => drop(batch.cached_tasks.insert(id, row)),
+                None => batch.tasks.push(id),
+            }
+        }
         FetchRequest {
             now: self.now.engine,
             instances: batch.wanted.clone(),
@@ -361,6 +387,13 @@ impl Machine {
             incidents: batch.incidents.clone(),
             inbox_limit: self.limits.events_per_turn,
         }
+    }
+
+    /// How many tasks the query of each claim of a batch reads. Claims of one batch may match the
+    /// same rows: each reads enough for all of them.
+    pub(super) fn claim_query_limit(&self, batch: &Batch) -> usize {
+        let claiming = batch.global.iter().filter_map(|global| global.action.claim());
+        claiming.map(ParkedClaim::max).sum::<usize>().min(self.limits.claim_tasks)
     }
 
     /// The reads of a batch are answered: builds its turns.
@@ -374,8 +407,8 @@ impl Machine {
             }
         };
         let rows = batch.tasks.iter().copied().zip(std::mem::take(&mut fetched.tasks));
-        let tasks: BTreeMap<TaskId, TaskRow> =
-            rows.filter_map(|(id, row)| Some((id, row?))).collect();
+        let mut tasks = std::mem::take(&mut batch.cached_tasks);
+        tasks.extend(rows.filter_map(|(id, row)| Some((id, row?))));
         let wanted = batch.wanted.iter().map(|wanted| wanted.id);
         let mut instances: BTreeMap<InstanceId, store::FetchedInstance> =
             wanted.zip(std::mem::take(&mut fetched.instances)).collect();
@@ -396,10 +429,10 @@ impl Machine {
         }
         let claimed = std::mem::take(&mut fetched.claims);
         let incidents = std::mem::take(&mut fetched.incidents);
-        self.global_units(&mut batch, &tasks, claimed, incidents);
+        // Damaged tasks counted against the limit of the query, so the claims may have missed good
+        // ones.
+        self.global_units(&mut batch, &tasks, claimed, incidents, has_new_damage);
         if has_new_damage {
-            // Damaged tasks counted against the limit of the query, so the claims may have missed
-            // good ones.
             batch.repeat_claims();
         }
         batch.fetched = fetched;
@@ -698,6 +731,7 @@ impl Machine {
             let turn_result = builder.finish_turn(turn, runnable.as_ref(), &mut env);
             self.add_turn_result(&mut batch, index, turn_result);
         }
+        self.hand_off(&mut batch);
         self.make_units(&mut batch);
         if is_injected(InjectedBug::AnswerBeforeCommit) {
             self.answer_early(&mut batch);

@@ -16,8 +16,22 @@ use crate::clock::Now;
 use crate::command::ClaimCommand;
 use crate::store::{ClaimQuery, LeaseRow, TaskRow, TaskState, WaitingTask};
 
+/// A lease that was handed out this shortly before a crash may not have reached its worker, in
+/// engine time.
+const MAYBE_UNDELIVERED_MS: i64 = 1_000;
+
+/// How long its worker has to report or to extend the lease after the restart before the task is
+/// offered to others too, in real time.
+const UNDELIVERED_GRACE_MS: i64 = 5_000;
+
 /// The most offers remembered for claims that are about to wait.
 const REMEMBERED_OFFERS: usize = 1_024;
+
+/// The most filters of claims for which it is remembered that nothing is ready.
+const REMEMBERED_FILTERS: usize = 256;
+
+/// The types and queues that a claim takes tasks from.
+type Filter = (Vec<String>, Vec<String>);
 
 /// A claim, possibly waiting for a task.
 #[derive(Debug, Clone)]
@@ -53,6 +67,15 @@ impl ParkedClaim {
         self.command.max
     }
 
+    fn filter(&self) -> Filter {
+        (self.command.types.clone(), self.command.queues.clone())
+    }
+
+    /// Makes the claim miss no offer that comes from now on.
+    fn has_seen(&self, offered: u64) {
+        self.seen.set(offered);
+    }
+
     /// If it gets no task, it asks the store once more: there may be some behind those that it
     /// found.
     pub(super) fn ask_again(&self) {
@@ -75,12 +98,13 @@ impl ParkedClaim {
     }
 
     /// The row of a task after this claim, and its number of claims before, which is the fence.
-    fn lease(&self, task: &TaskRow, now: Now) -> (Box<TaskRow>, u32) {
+    pub(super) fn lease(&self, task: &TaskRow, now: Now) -> (Box<TaskRow>, u32) {
         let mut row = Box::new(task.clone());
         let after = |from: Timestamp, ms: u64| {
             from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
         };
         row.state = TaskState::Leased;
+        row.available_at = now.engine;
         row.claims += 1;
         // An expired lease stays in the row: the next claim continues the same attempt (P2) instead
         // of counting a new one.
@@ -93,7 +117,8 @@ impl ParkedClaim {
         (row, task.claims)
     }
 
-    fn suits(&self, queue: &str, name: &str) -> bool {
+    /// Whether it takes tasks of a type from a queue.
+    pub(super) fn suits(&self, queue: &str, name: &str) -> bool {
         let ClaimCommand { types, queues, .. } = &self.command;
         (types.is_empty() || types.iter().any(|it| it == name))
             && (queues.iter().any(|it| it == queue) || (queues.is_empty() && queue.is_empty()))
@@ -116,6 +141,9 @@ pub(super) struct Claims {
     parked: VecDeque<(Ticket, ParkedClaim)>,
     woken: Vec<(Ticket, ParkedClaim)>,
     redispatch: Vec<TaskId>,
+    /// Tasks to offer again, because nothing was heard of the workers to which they were handed out
+    /// right before a crash; each with the end of that lease.
+    unheard: BTreeMap<TaskId, Timestamp>,
     waits: BTreeMap<TaskId, Waits>,
     leases: BTreeSet<(Timestamp, TaskId)>,
     timeouts: BTreeSet<(Timestamp, TaskId)>,
@@ -123,6 +151,9 @@ pub(super) struct Claims {
     /// The latest offers, so that a claim that is about to wait finds those it missed.
     offers: VecDeque<(String, Option<String>)>,
     offered: u64,
+    /// Filters of claims for which nothing is ready but what was offered after so many offers. Only
+    /// while no other node creates tasks.
+    dry: BTreeMap<Filter, u64>,
     /// Whether other nodes have workers too.
     shared: bool,
     /// Offers for which no claim of this node waited.
@@ -141,6 +172,9 @@ struct Waits {
     lease_until: Option<Timestamp>,
     timeout_at: Option<Timestamp>,
     delayed: Option<Delayed>,
+    /// The lease may not have reached its worker: the stored end of it, which is later than
+    /// `lease_until`.
+    undelivered: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -157,13 +191,30 @@ impl Claims {
         Self { shared, ..Self::default() }
     }
 
-    /// Restores the schedule after a start; returns the engine tasks that must run again.
-    pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>, now: Timestamp) -> Vec<TaskId> {
+    /// Restores the schedule after a start; returns the engine tasks that must run again. After a
+    /// crash, `crashed_at` is the time of the last commit: the answers to claims of that second may
+    /// be lost, so those leases end soon unless the worker is heard of.
+    pub(super) fn recover(
+        &mut self,
+        tasks: Vec<WaitingTask>,
+        crashed_at: Option<Timestamp>,
+        now: Now,
+    ) -> Vec<TaskId> {
+        let lost_after = crashed_at.map(|at| at.saturating_add_millis(-MAYBE_UNDELIVERED_MS));
+        let soon = now.real.saturating_add_millis(UNDELIVERED_GRACE_MS);
         let mut redispatch = Vec::new();
         for task in tasks {
             match task.state {
-                TaskState::Leased => self.lease(task.id, task.lease_until, task.timeout_at),
-                TaskState::Ready if task.available_at <= now => {
+                TaskState::Leased => {
+                    let is_new = lost_after.is_some_and(|at| task.available_at >= at);
+                    let undelivered = task.lease_until.filter(|until| is_new && *until > soon);
+                    let until = undelivered.map_or(task.lease_until, |_| Some(soon));
+                    self.lease(task.id, until, task.timeout_at);
+                    if let Some(waits) = self.waits.get_mut(&task.id) {
+                        waits.undelivered = undelivered;
+                    }
+                }
+                TaskState::Ready if task.available_at <= now.engine => {
                     if task.kind == TaskKind::Engine {
                         redispatch.push(task.id);
                     }
@@ -217,15 +268,43 @@ impl Claims {
     /// query may have missed.
     pub(super) fn park(&mut self, ticket: Ticket, mut claim: ParkedClaim) {
         claim.offer = None;
-        let missed = usize::try_from(self.offered - claim.seen.get()).unwrap_or(usize::MAX);
-        let suits = |(queue, name): &(String, Option<String>)| {
-            name.as_ref().is_none_or(|name| claim.suits(queue, name))
-        };
-        if missed > self.offers.len() || self.offers.iter().rev().take(missed).any(suits) {
+        if self.has_missed_offer(&claim) {
             self.woken.push((ticket, claim));
         } else {
             self.parked.push_back((ticket, claim));
         }
+    }
+
+    /// A claim that was taken out of the queue got nothing: it waits again, before all others.
+    pub(super) fn park_first(&mut self, ticket: Ticket, claim: ParkedClaim) {
+        if self.has_missed_offer(&claim) {
+            self.woken.push((ticket, claim));
+        } else {
+            self.parked.push_front((ticket, claim));
+        }
+    }
+
+    /// Whether there may be a task that the query of a claim could not see.
+    pub(super) fn has_missed_offer(&self, claim: &ParkedClaim) -> bool {
+        let missed = usize::try_from(self.offered - claim.seen.get()).unwrap_or(usize::MAX);
+        let suits = |(queue, name): &(String, Option<String>)| {
+            name.as_ref().is_none_or(|name| claim.suits(queue, name))
+        };
+        missed > self.offers.len() || self.offers.iter().rev().take(missed).any(suits)
+    }
+
+    /// The claim that has waited longest of those that a task may be handed to. It stays in the
+    /// queue.
+    pub(super) fn first_parked(&self, is_it: impl Fn(&ParkedClaim) -> bool) -> Option<Ticket> {
+        self.parked.iter().find(|(_, claim)| is_it(claim)).map(|(ticket, _)| *ticket)
+    }
+
+    /// Takes a waiting claim out of the queue, because a batch hands tasks to it.
+    pub(super) fn take_parked(&mut self, ticket: Ticket) -> Option<ParkedClaim> {
+        let index = self.parked.iter().position(|(parked, _)| *parked == ticket)?;
+        let (_, claim) = self.parked.remove(index)?;
+        claim.has_seen(self.offered);
+        Some(claim)
     }
 
     /// The offers since the last call for which no claim of this node waited; other nodes are told.
@@ -243,6 +322,21 @@ impl Claims {
         (self.parked.len(), self.leases.len())
     }
 
+    /// Whether it is known that no task is ready for a claim: the last query like it has found
+    /// all, and nothing that suits it was offered since.
+    pub(super) fn finds_nothing(&mut self, claim: &ParkedClaim) -> bool {
+        let Some(known) = self.dry.get(&claim.filter()) else { return false };
+        claim.seen.set(*known);
+        let finds_nothing = !self.has_missed_offer(claim);
+        if finds_nothing {
+            claim.seen.set(self.offered);
+            self.dry.insert(claim.filter(), self.offered);
+        } else {
+            self.dry.remove(&claim.filter());
+        }
+        finds_nothing
+    }
+
     /// The query of a claim for up to so many tasks. It may miss offers that come after it.
     pub(super) fn query(&self, claim: &ParkedClaim, limit: usize) -> ClaimQuery {
         claim.seen.set(self.offered);
@@ -251,14 +345,17 @@ impl Claims {
     }
 
     /// Takes the tasks of a claim from those that its query found, without those that another claim
-    /// of the same batch, or a batch in flight, leases.
+    /// of the same batch, or a batch in flight, leases. The query has either found all that were
+    /// ready, or has reached its limit.
     pub(super) fn select(
         &mut self,
         claim: &ParkedClaim,
         found: &[TaskRow],
+        found_all: bool,
         now: Now,
     ) -> ClaimSelection {
         let mut selection = ClaimSelection::default();
+        let mut left = 0;
         for row in found.iter().filter(|row| !self.busy.contains(&row.id)) {
             // Only for detached tasks: a running instance ends its own tasks, and an operator may
             // have moved its deadline, which this row does not show.
@@ -266,11 +363,24 @@ impl Claims {
                 selection.too_late.push((Box::new(past_deadline(row, now.engine)), row.claims));
             } else if selection.leased.len() < claim.max() {
                 selection.leased.push(claim.lease(row, now));
+            } else {
+                left += 1;
             }
+        }
+        // What a batch leases without effect is offered again.
+        if found_all && left == 0 && selection.too_late.is_empty() && !self.shared {
+            self.note_dry(claim);
         }
         claim.was_crowded_out.set(!found.is_empty() && selection.leased.is_empty());
         self.busy.extend(selection.leased.iter().map(|(row, _)| row.id));
         selection
+    }
+
+    fn note_dry(&mut self, claim: &ParkedClaim) {
+        if self.dry.len() >= REMEMBERED_FILTERS {
+            self.dry.clear();
+        }
+        self.dry.insert(claim.filter(), claim.seen.get());
     }
 
     /// A task is damaged and never claimed; whether that is new.
@@ -324,8 +434,13 @@ impl Claims {
             due.push((task, MailboxItem::AttemptTimedOut(task)));
         }
         while let Some((_, task)) = pop_due(&mut self.leases, now.real) {
+            match self.waits.get(&task).and_then(|waits| waits.undelivered) {
+                Some(until) => {
+                    self.unheard.insert(task, until);
+                }
+                None => due.push((task, MailboxItem::LeaseExpired(task))),
+            }
             self.over(task);
-            due.push((task, MailboxItem::LeaseExpired(task)));
         }
         while let Some((_, task)) = pop_due(&mut self.delays, now.engine) {
             let delayed = self.waits.remove(&task).and_then(|waits| waits.delayed);
@@ -344,6 +459,11 @@ impl Claims {
     /// Engine tasks that are to run.
     pub(super) fn take_redispatch(&mut self) -> Vec<TaskId> {
         std::mem::take(&mut self.redispatch)
+    }
+
+    /// Tasks to offer again, each with the end of the lease that may not have reached its worker.
+    pub(super) fn take_unheard(&mut self) -> BTreeMap<TaskId, Timestamp> {
+        std::mem::take(&mut self.unheard)
     }
 
     /// Claims that may find a task now.
@@ -382,8 +502,8 @@ impl Claims {
     fn lease(&mut self, task: TaskId, until: Option<Timestamp>, timeout: Option<Timestamp>) {
         self.leases.extend(until.map(|at| (at, task)));
         self.timeouts.extend(timeout.map(|at| (at, task)));
-        let (commit, delayed) = (self.commit, None);
-        let waits = Waits { commit, lease_until: until, timeout_at: timeout, delayed };
+        let (commit, delayed, undelivered) = (self.commit, None, None);
+        let waits = Waits { commit, lease_until: until, timeout_at: timeout, delayed, undelivered };
         self.waits.insert(task, waits);
     }
 
@@ -391,7 +511,8 @@ impl Claims {
         self.delays.insert((until, task));
         let delayed = Some(Delayed { until, kind, queue, name: String::new() });
         let (commit, lease_until, timeout_at) = (self.commit, None, None);
-        self.waits.insert(task, Waits { commit, lease_until, timeout_at, delayed });
+        let waits = Waits { commit, lease_until, timeout_at, delayed, undelivered: None };
+        self.waits.insert(task, waits);
     }
 
     /// Offers a ready task to this node's workers first; if none waits, it is recorded for other
@@ -549,13 +670,13 @@ mod tests {
         let found: Vec<_> = (0..3).map(|number| ready(number, false)).collect();
         let (first, second, third) = (claim(2), claim(2), claim(2));
         let now = Now::default();
-        assert_eq!(leased(&claims.select(&first, &found, now)), [found[0].id, found[1].id]);
-        assert_eq!(leased(&claims.select(&second, &found, now)), [found[2].id]);
-        assert!(claims.select(&third, &found, now).leased.is_empty());
+        assert_eq!(leased(&claims.select(&first, &found, true, now)), [found[0].id, found[1].id]);
+        assert_eq!(leased(&claims.select(&second, &found, true, now)), [found[2].id]);
+        assert!(claims.select(&third, &found, true, now).leased.is_empty());
         assert!(third.takes_another_look(), "there may be more behind them");
         assert!(!third.takes_another_look() && !second.takes_another_look());
         claims.lease_is_answered(found[0].id);
-        assert_eq!(leased(&claims.select(&third, &found, now)), [found[0].id]);
+        assert_eq!(leased(&claims.select(&third, &found, true, now)), [found[0].id]);
     }
 
     #[test]
@@ -563,12 +684,66 @@ mod tests {
         let mut claims = Claims::new(false);
         let deadline_at = Some(Timestamp::default());
         let found = [true, false].map(|detached| TaskRow { deadline_at, ..ready(0, detached) });
-        let taken = claims.select(&claim(1), &found[..1], Now::default());
+        let taken = claims.select(&claim(1), &found[..1], true, Now::default());
         let (row, fence) = &taken.too_late[0];
         assert_eq!((row.state, *fence), (TaskState::Done, 0));
         assert!(taken.leased.is_empty());
-        let taken = claims.select(&claim(1), &found[1..], Now::default());
+        let taken = claims.select(&claim(1), &found[1..], true, Now::default());
         assert_eq!(taken.leased.len(), 1, "its instance ends it");
+    }
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::default().saturating_add_millis(ms)
+    }
+
+    fn leased_at(number: u32, claimed_at: i64, until: i64) -> WaitingTask {
+        WaitingTask {
+            id: ready(number, false).id,
+            kind: TaskKind::Worker,
+            queue: "q".to_owned(),
+            state: TaskState::Leased,
+            available_at: at(claimed_at),
+            lease_until: Some(at(until)),
+            timeout_at: None,
+        }
+    }
+
+    /// The answers to claims of the last second before a crash may be lost.
+    #[test]
+    fn leases_of_the_last_second_before_a_crash_are_offered_again_after_five_seconds() {
+        let mut claims = Claims::new(false);
+        let tasks = vec![
+            leased_at(0, 999, 60_000),
+            leased_at(1, 1_000, 60_000),
+            leased_at(2, 2_000, 4_000),
+        ];
+        let ids: Vec<TaskId> = tasks.iter().map(|task| task.id).collect();
+        let restart = Now { engine: at(3_000), real: at(3_000) };
+        claims.recover(tasks, Some(at(2_000)), restart);
+        assert_eq!(claims.next_wakeup().1, Some(at(4_000)), "ends by itself before that");
+        let due = claims.take_due(Now { engine: at(7_999), real: at(7_999) });
+        assert!(matches!(due[..], [(task, MailboxItem::LeaseExpired(_))] if task == ids[2]));
+        assert!(claims.take_unheard().is_empty());
+        let due = claims.take_due(Now { engine: at(8_000), real: at(8_000) });
+        assert!(due.is_empty(), "it has not expired");
+        assert_eq!(claims.take_unheard(), BTreeMap::from([(ids[1], at(60_000))]));
+        assert_eq!(claims.next_wakeup().1, Some(at(60_000)), "an older lease stays");
+    }
+
+    #[test]
+    fn leases_stay_after_a_stop_and_when_their_worker_is_heard_of() {
+        let mut claims = Claims::new(false);
+        let restart = Now { engine: at(2_000), real: at(2_000) };
+        claims.recover(vec![leased_at(0, 2_000, 60_000)], None, restart);
+        assert_eq!(claims.next_wakeup().1, Some(at(60_000)));
+        claims.recover(vec![leased_at(1, 2_000, 60_000)], Some(at(2_000)), restart);
+        assert_eq!(claims.next_wakeup().1, Some(at(7_000)));
+        let until = at(90_000);
+        let lease = LeaseRow { worker: "w".to_owned(), until, timeout_at: None };
+        let extended = TaskRow { lease: Some(lease), state: TaskState::Leased, ..ready(1, false) };
+        claims.changed(&extended, restart.engine);
+        claims.take_due(Now { engine: at(8_000), real: at(8_000) });
+        assert!(claims.take_unheard().is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! After the commit, and only then: callers are answered, workers and instances are woken, and
 //! memory is updated. An effect before the commit would be visible even if the commit failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
 
@@ -62,6 +62,7 @@ impl Machine {
         if was_answered {
             // Callers were already answered `store_ambiguous` and may act on it: the command must
             // not be executed later.
+            batch.is_answered = true;
             let why = "the commit took no effect".to_owned();
             self.give_up(batch, &store::Error::Unavailable(why));
             return;
@@ -69,6 +70,7 @@ impl Machine {
         for pending in self.forget_origins(&mut batch) {
             self.push(pending.0, pending.1, Class::Events);
         }
+        self.return_hand_offs(&mut batch);
         for entry in batch.entries {
             self.put_back(entry);
         }
@@ -79,6 +81,7 @@ impl Machine {
     /// Nothing was written: callers get the error, and all other work is queued again.
     pub(super) fn give_up(&mut self, mut batch: Batch, error: &store::Error) {
         let told = Error::from(error);
+        self.return_hand_offs(&mut batch);
         for (id, pending) in self.forget_origins(&mut batch) {
             match pending.ticket {
                 Some(_) => self.reply(pending.ticket, Err(told.clone())),
@@ -94,8 +97,11 @@ impl Machine {
             entry.items = kept;
             self.put_back(entry);
         }
-        for global in batch.global.into_iter().filter(|global| !global.over) {
-            if global.ticket.is_none() {
+        for global in batch.global.into_iter().filter(|global| !global.over).rev() {
+            // A worker that waits is patient: its claim is tried again, before later ones.
+            let claims_again = !batch.is_answered
+                && global.action.claim().is_some_and(|claim| claim.waits(self.now));
+            if global.ticket.is_none() || claims_again {
                 self.global.put_back(global);
                 continue;
             }
@@ -171,10 +177,14 @@ impl Machine {
         self.pace.saw(size, took, batch.mix, self.clock);
         self.claims.begin_results(batch.commit);
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
+        let mut done = BTreeSet::new();
         let origins = std::mem::take(&mut batch.origins);
         for (part, result) in origins.into_iter().zip(results) {
             match part {
                 UnitOrigin::Turn(index, row, cache_updates) => {
+                    if matches!(result, UnitResult::Done(_)) && !batch.handed.is_empty() {
+                        done.insert(index);
+                    }
                     self.turn_result(batch.entry_mut(index), *row, cache_updates, result);
                 }
                 UnitOrigin::Detached(pending, row) => {
@@ -213,6 +223,7 @@ impl Machine {
                 }
             }
         }
+        self.finish_hand_offs(std::mem::take(&mut batch.handed), &done, &mut claimed);
         for (number, global) in batch.global.into_iter().enumerate() {
             if let (GlobalAction::Claim(claim), Some(ticket)) = (global.action, global.ticket) {
                 self.claim_result(ticket, claim, claimed.remove(&number).unwrap_or_default());
@@ -225,7 +236,7 @@ impl Machine {
 
     fn task_result(&mut self, row: &TaskRow, result: &UnitResult) -> Result<(), Error> {
         if matches!(result, UnitResult::Done(_)) {
-            self.claims.changed(row, self.now.engine);
+            self.task_changed(row);
             return Ok(());
         }
         // The fence of the task did not hold: another commit claimed, released or ended the task
@@ -337,19 +348,34 @@ impl Machine {
         match cache_update {
             CacheUpdate::Armed(key, definition) => self.armed(key, definition),
             CacheUpdate::Disarmed(key) => self.timers.remove(key),
-            CacheUpdate::TaskOver(task) => self.claims.over(task),
+            CacheUpdate::TaskOver(task) => {
+                self.memory.take_task(task);
+                self.claims.over(task);
+            }
+            // Its instance has ended; what is in memory does not say so.
+            CacheUpdate::TaskDetached(task) => drop(self.memory.take_task(task)),
             CacheUpdate::Task(row) => {
-                let now = self.now.engine;
                 let runs_now = row.spec.kind == TaskKind::Engine
                     && row.state == TaskState::Ready
-                    && row.available_at <= now;
+                    && row.available_at <= self.now.engine;
                 if runs_now {
+                    self.memory.keep_task(&row);
                     self.output(Output::Dispatch(row));
                 } else {
-                    self.claims.changed(&row, now);
+                    self.task_changed(&row);
                 }
             }
         }
+    }
+
+    /// A commit wrote the row of a task that does not run in the engine now.
+    fn task_changed(&mut self, row: &TaskRow) {
+        if row.state == TaskState::Leased {
+            self.memory.keep_task(row);
+        } else {
+            self.memory.take_task(row.id);
+        }
+        self.claims.changed(row, self.now.engine);
     }
 
     /// Wakes the instances that got events or cancels, or were accepted, by the same commit.

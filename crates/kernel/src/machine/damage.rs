@@ -106,7 +106,7 @@ impl Machine {
             callers.entry(entry.id).or_default().extend(tickets);
         }
         for global in &mut batch.global {
-            let task = global.action.tasks().first().filter(|task| ids.contains(task));
+            let task = global.action.tasks().first().copied().filter(|task| ids.contains(task));
             if let (Some(task), Some(ticket)) = (task, global.ticket) {
                 callers.entry(task.0.instance).or_default().push(ticket);
                 global.over = true;

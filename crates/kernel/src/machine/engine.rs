@@ -261,7 +261,8 @@ impl Machine {
             (mailbox.durable, mailbox.goes_on) = (true, true);
             self.mailboxes.wake(id, Class::Spawned);
         }
-        let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
+        let crashed_at = recovered.was_cut_off.then_some(recovered.clock);
+        let redispatch = self.claims.recover(recovered.tasks, crashed_at, self.now);
         if !redispatch.is_empty() {
             self.global.push(GlobalAction::Redispatch(redispatch), None);
         }
@@ -324,6 +325,10 @@ impl Machine {
         let engine = self.claims.take_redispatch();
         if !engine.is_empty() {
             self.global.push(GlobalAction::Redispatch(engine), None);
+        }
+        let unheard = self.claims.take_unheard();
+        if !unheard.is_empty() {
+            self.global.push(GlobalAction::Reoffer(unheard), None);
         }
         for (ticket, claim) in self.claims.take_woken() {
             self.global.push(GlobalAction::Claim(claim), Some(ticket));

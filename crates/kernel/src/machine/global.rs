@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{DefinitionId, IncidentId, Json, TaskId, TaskKind};
+use meantime_core::{DefinitionId, IncidentId, Json, TaskId, TaskKind, Timestamp};
 
 use super::batch::{Batch, UnitOrigin};
 use super::claim::{ClaimSelection, ParkedClaim};
@@ -36,21 +36,38 @@ impl Machine {
         tasks: &BTreeMap<TaskId, TaskRow>,
         claimed: Vec<Vec<TaskRow>>,
         incidents: Vec<Option<IncidentRow>>,
+        has_new_damage: bool,
     ) {
         let claims: BTreeMap<usize, Vec<TaskRow>> =
             std::mem::take(&mut batch.claims).into_iter().zip(claimed).collect();
         let mut incidents: BTreeMap<IncidentId, IncidentRow> =
             incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
+        let limit = self.claim_query_limit(batch);
         let mut commands = std::mem::take(&mut batch.global);
         for (number, global) in commands.iter_mut().enumerate().filter(|(_, global)| !global.over) {
             match &global.action {
                 GlobalAction::Claim(claim) => {
                     let found = claims.get(&number).map_or(&[][..], Vec::as_slice);
-                    add_claim(batch, number, self.claims.select(claim, found, self.now));
+                    let found_all = found.len() < limit && !has_new_damage;
+                    let selection = self.claims.select(claim, found, found_all, self.now);
+                    if found_all {
+                        let room = claim.max() - selection.leased.len();
+                        batch.rooms.push((number, room));
+                    }
+                    add_claim(batch, number, selection);
                 }
                 GlobalAction::Redispatch(ids) => {
                     self.redispatch(ids, tasks);
                     global.over = true;
+                }
+                GlobalAction::Reoffer(leases) => {
+                    let rows = reoffered(leases, tasks, self.now.engine);
+                    global.over = rows.is_empty();
+                    for (row, claims) in rows {
+                        let fence = Fence::Task { row: row.clone(), claims };
+                        let unit = Unit { fence, ..Unit::default() };
+                        batch.add_unit(unit, UnitOrigin::Changed(number, row));
+                    }
                 }
                 GlobalAction::Command(command) => {
                     let caller = (number, global.ticket);
@@ -156,9 +173,11 @@ impl Machine {
                     && matches!(task.state, TaskState::Leased | TaskState::Ready);
                 let lease = row.lease.as_mut().filter(|_| held)?;
                 let ms = (*lease_ms).min(self.limits.lease_ms);
+                let has_expired = lease.until <= self.now.real;
                 lease.until = self.now.real.saturating_add_millis(ms.cast_signed());
-                if row.state == TaskState::Ready {
-                    // The worker was late but is still working: that expiry does not count.
+                if row.state == TaskState::Ready && has_expired {
+                    // The worker was late but is still working: that expiry does not count. A task
+                    // that is only offered again after a crash has no expiry.
                     row.expiries = row.expiries.saturating_sub(1);
                 }
                 row.state = TaskState::Leased;
@@ -322,6 +341,24 @@ impl Machine {
         }
         Reply::Deployed(answers)
     }
+}
+
+/// The rows of leased tasks that are offered again, each with its number of claims, which is the
+/// fence. The lease stays in the row, as if it had expired: its token is valid until another worker
+/// claims the task, which continues the same attempt. That the server crashed is no fault of the
+/// task, so nothing is counted or recorded. A lease that was extended since is not touched.
+fn reoffered(
+    leases: &BTreeMap<TaskId, Timestamp>,
+    tasks: &BTreeMap<TaskId, TaskRow>,
+    now: Timestamp,
+) -> Vec<(Box<TaskRow>, u32)> {
+    let rows = leases.iter().filter_map(|(id, until)| {
+        let row = tasks.get(id).filter(|row| row.state == TaskState::Leased)?;
+        row.lease.as_ref().filter(|lease| lease.until == *until)?;
+        let ready = TaskRow { state: TaskState::Ready, available_at: now, ..row.clone() };
+        Some((Box::new(ready), row.claims))
+    });
+    rows.collect()
 }
 
 /// The units of a claim: the tasks that it leases, and those that it finds too late.

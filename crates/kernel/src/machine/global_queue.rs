@@ -1,8 +1,8 @@
 //! Commands that belong to no instance, or not yet, until a batch takes them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use meantime_core::{IncidentId, Json, TaskId};
+use meantime_core::{IncidentId, Json, TaskId, Timestamp};
 
 use super::claim::ParkedClaim;
 use super::io::Ticket;
@@ -25,21 +25,25 @@ pub(super) enum GlobalAction {
     Claim(ParkedClaim),
     /// Engine tasks to run: after a restart, or when their delay has passed.
     Redispatch(Vec<TaskId>),
+    /// Leased tasks to offer again, each with the end of its lease: their workers may not know of
+    /// them, because the server crashed right after it leased them.
+    Reoffer(BTreeMap<TaskId, Timestamp>),
     /// Any other command of a caller.
     Command(Command),
 }
 
 impl GlobalAction {
     /// The tasks whose rows it needs.
-    pub(super) fn tasks(&self) -> &[TaskId] {
+    pub(super) fn tasks(&self) -> Vec<TaskId> {
         match self {
             Self::Command(
                 Command::Extend { task, .. }
                 | Command::Release { task, .. }
                 | Command::Assign { task, .. },
-            ) => std::slice::from_ref(task),
-            Self::Redispatch(tasks) => tasks,
-            Self::Claim(_) | Self::Command(_) => &[],
+            ) => vec![*task],
+            Self::Redispatch(tasks) => tasks.clone(),
+            Self::Reoffer(leases) => leases.keys().copied().collect(),
+            Self::Claim(_) | Self::Command(_) => Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use meantime_core::{Fault, Timestamp, Turn};
 
 use super::batch::Batch;
+use super::claim::ParkedClaim;
 use super::global_queue::GlobalCommand;
 use super::io::Ticket;
 use super::mailbox::PendingItem;
@@ -139,6 +140,17 @@ impl BatchesInFlight {
     pub(super) fn items_mut(&mut self) -> impl Iterator<Item = &mut PendingItem> {
         let entries = self.by_number.values_mut().flat_map(|batch| &mut batch.entries);
         entries.flat_map(|entry| &mut entry.items)
+    }
+
+    /// Queue and type of the tasks that their commits will make ready.
+    pub(super) fn unclaimed(&self) -> impl Iterator<Item = &(String, String)> {
+        self.by_number.values().flat_map(|batch| &batch.unclaimed)
+    }
+
+    /// The claim of a caller that waited, if one of them hands tasks to it.
+    pub(super) fn handed_mut(&mut self, caller: Ticket) -> Option<&mut ParkedClaim> {
+        let mut handed = self.by_number.values_mut().flat_map(|batch| &mut batch.handed);
+        handed.find_map(|it| it.parked_mut(caller))
     }
 
     /// The global commands in them.

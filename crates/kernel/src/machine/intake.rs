@@ -152,9 +152,14 @@ impl Machine {
             pending.wait = Wait::Quiet;
             return true;
         }
-        let mut global = self.global.iter_mut().chain(self.batches.global_mut());
-        let global = global.find(|it| it.ticket == Some(ticket));
+        let is_it = |it: &&mut GlobalCommand| it.ticket == Some(ticket);
+        let waiting = self.global.iter_mut().find(is_it);
+        let global = waiting.or_else(|| self.batches.global_mut().find(is_it));
         if let Some(GlobalCommand { action: GlobalAction::Claim(claim), .. }) = global {
+            claim.stop_waiting();
+            return true;
+        }
+        if let Some(claim) = self.batches.handed_mut(ticket) {
             claim.stop_waiting();
             return true;
         }

@@ -159,6 +159,8 @@ pub struct Counters {
     pub locked: u64,
     /// Tasks that workers claimed.
     pub claimed: u64,
+    /// Those of them that were leased in the commit that created them.
+    pub handed_off: u64,
     /// Attempts that failed and are retried.
     pub retried: u64,
     /// How often the wall clock was set; counted by the driver.

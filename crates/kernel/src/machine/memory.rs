@@ -1,22 +1,27 @@
-//! What the machine remembers of the store: rows of instances, which instances are damaged, and how
-//! far the history goes.
+//! What the machine remembers of the store: rows of instances and of tasks, which instances are
+//! damaged, and how far the history goes.
 //!
 //! Rows are added only after a commit and removed when a batch takes them; after a conflict they
 //! are not put back. So a cached row is what the store has, as long as this process is the only
 //! writer. On a shared store a row may be outdated at any time, so none is kept.
+//!
+//! Only tasks are kept that somebody will report on: leased ones, and those that the engine runs.
+//! The batch that wrote such a row saves the batch with the report from reading it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::InstanceId;
+use meantime_core::{InstanceId, TaskId};
 
 use crate::open::Key;
-use crate::store::InstanceRow;
+use crate::store::{InstanceRow, TaskRow};
 
 /// What the machine remembers of the store.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// The rows of instances; none if other nodes may change them.
-    rows: Option<Cache>,
+    rows: Option<Cache<InstanceId, InstanceRow>>,
+    /// The rows of tasks that are being worked on; none if other nodes may change them.
+    tasks: Option<Cache<TaskId, TaskRow>>,
     /// Instances with rows that cannot be decoded, each with its incident.
     damaged: BTreeSet<InstanceId>,
     /// The number of the newest committed history row.
@@ -25,21 +30,25 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(cache_bytes: usize, shared_store: bool) -> Self {
-        let rows = (!shared_store).then(|| Cache::new(cache_bytes));
-        Self { rows, damaged: BTreeSet::new(), history: 0 }
+        let for_tasks = cache_bytes / TASKS_SHARE;
+        let rows = (!shared_store).then(|| Cache::new(cache_bytes - for_tasks));
+        let tasks = (!shared_store).then(|| Cache::new(for_tasks));
+        Self { rows, tasks, damaged: BTreeSet::new(), history: 0 }
     }
 
     /// Keeps a row as the store has it, unless the instance has ended.
     pub(super) fn keep(&mut self, row: InstanceRow) {
-        if let Some(rows) = &mut self.rows {
-            rows.put(row);
+        let Some(rows) = &mut self.rows else { return };
+        rows.take(row.id);
+        if !row.phase.is_ended() {
+            rows.put(row.id, instance_bytes(&row), row);
         }
     }
 
     /// Keeps a row that was read, unless a commit has left a newer one.
     pub(super) fn keep_if_absent(&mut self, row: InstanceRow) {
-        if let Some(rows) = self.rows.as_mut().filter(|rows| !rows.contains(row.id)) {
-            rows.put(row);
+        if self.rows.as_ref().is_some_and(|rows| rows.get(row.id).is_none()) {
+            self.keep(row);
         }
     }
 
@@ -50,7 +59,20 @@ impl Memory {
 
     /// Whether a timer of an instance is known to be armed.
     pub(super) fn has_timer(&self, id: InstanceId, timer: Key) -> bool {
-        self.rows.as_ref().is_some_and(|rows| rows.has_timer(id, timer))
+        let row = self.rows.as_ref().and_then(|rows| rows.get(id));
+        row.is_some_and(|row| row.open.timers.contains_key(&timer))
+    }
+
+    /// Keeps the row of a task that somebody will report on, as the store has it.
+    pub(super) fn keep_task(&mut self, row: &TaskRow) {
+        if let Some(tasks) = &mut self.tasks {
+            tasks.put(row.id, task_bytes(row), row.clone());
+        }
+    }
+
+    /// Takes the row of a task out, because it is about to change, or has changed.
+    pub(super) fn take_task(&mut self, id: TaskId) -> Option<TaskRow> {
+        self.tasks.as_mut()?.take(id)
     }
 
     /// Notes that an instance is damaged; whether that is new.
@@ -78,66 +100,72 @@ impl Memory {
     }
 }
 
-/// A row and when it was last used. Boxed, because nodes of a map are half empty and rows are
-/// large.
-type Entry = (u64, Box<InstanceRow>);
+/// The part of the cache that is for tasks.
+const TASKS_SHARE: usize = 8;
+
+/// A value, when it was last used, and its size. Boxed, because nodes of a map are half empty and
+/// rows are large.
+type Entry<V> = (u64, usize, Box<V>);
 
 /// A least recently used cache, bounded in bytes.
 #[derive(Debug)]
-struct Cache {
-    rows: BTreeMap<InstanceId, Entry>,
-    by_use: BTreeMap<u64, InstanceId>,
+struct Cache<K, V> {
+    entries: BTreeMap<K, Entry<V>>,
+    by_use: BTreeMap<u64, K>,
     uses: u64,
     bytes: usize,
     limit: usize,
 }
 
-impl Cache {
+impl<K: Ord + Copy, V> Cache<K, V> {
     fn new(limit: usize) -> Self {
-        let (rows, by_use) = (BTreeMap::new(), BTreeMap::new());
-        Self { rows, by_use, uses: 0, bytes: 0, limit }
+        let (entries, by_use) = (BTreeMap::new(), BTreeMap::new());
+        Self { entries, by_use, uses: 0, bytes: 0, limit }
     }
 
-    fn contains(&self, id: InstanceId) -> bool {
-        self.rows.contains_key(&id)
+    fn get(&self, key: K) -> Option<&V> {
+        self.entries.get(&key).map(|(_, _, value)| &**value)
     }
 
-    /// Whether a timer of an instance is known to be armed.
-    fn has_timer(&self, id: InstanceId, timer: Key) -> bool {
-        self.rows.get(&id).is_some_and(|(_, row)| row.open.timers.contains_key(&timer))
-    }
-
-    /// Removes a row, because it is about to change.
-    fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
-        let (used, row) = self.rows.remove(&id)?;
+    fn take(&mut self, key: K) -> Option<V> {
+        let (used, bytes, value) = self.entries.remove(&key)?;
         self.by_use.remove(&used);
-        self.bytes = self.bytes.saturating_sub(size(&row));
-        Some(*row)
+        self.bytes -= bytes;
+        Some(*value)
     }
 
-    /// Keeps a row that was just committed, unless the instance has ended.
-    fn put(&mut self, row: InstanceRow) {
-        self.take(row.id);
-        if row.phase.is_ended() {
-            return;
-        }
+    /// Keeps a value; those that were not used for longest give way to it.
+    fn put(&mut self, key: K, bytes: usize, value: V) {
+        self.take(key);
         self.uses += 1;
-        self.bytes += size(&row);
-        self.by_use.insert(self.uses, row.id);
-        self.rows.insert(row.id, (self.uses, Box::new(row)));
+        self.bytes += bytes;
+        self.by_use.insert(self.uses, key);
+        self.entries.insert(key, (self.uses, bytes, Box::new(value)));
         while self.bytes > self.limit
             && let Some((_, oldest)) = self.by_use.pop_first()
-            && let Some((_, row)) = self.rows.remove(&oldest)
+            && let Some((_, bytes, _)) = self.entries.remove(&oldest)
         {
-            self.bytes = self.bytes.saturating_sub(size(&row));
+            self.bytes -= bytes;
         }
     }
 }
 
+/// What an entry takes in both maps.
+const ENTRY_BYTES: usize = 160;
+
+/// What the allocator adds to a block.
+const BLOCK_BYTES: usize = 32;
+
+/// The memory of a row of a task with its entries in both maps.
+fn task_bytes(row: &TaskRow) -> usize {
+    let spec = &row.spec;
+    let headers = spec.headers.as_ref().map_or(0, |it| it.as_str().len());
+    let texts = spec.queue.len() + spec.name.len() + spec.element.len() + headers;
+    size_of::<TaskRow>() + ENTRY_BYTES + texts + spec.input.as_str().len() + 8 * BLOCK_BYTES
+}
+
 /// The memory of a row with its entries in both maps and the overhead of the allocator.
-fn size(row: &InstanceRow) -> usize {
-    const ENTRIES: usize = 160;
-    const BLOCK: usize = 32;
+fn instance_bytes(row: &InstanceRow) -> usize {
     // The first entry of a map allocates a node for eleven.
     const MAP: usize = 512;
     let open = &row.open;
@@ -147,7 +175,7 @@ fn size(row: &InstanceRow) -> usize {
         open.subscriptions.len().div_ceil(8),
     ];
     let open = maps.iter().sum::<usize>() * MAP;
-    size_of::<InstanceRow>() + ENTRIES + row.state.bytes.len() + 2 * BLOCK + open
+    size_of::<InstanceRow>() + ENTRY_BYTES + row.state.bytes.len() + 2 * BLOCK_BYTES + open
 }
 
 #[cfg(test)]

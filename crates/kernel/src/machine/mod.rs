@@ -40,6 +40,7 @@
 //! | `global`, `global_queue` | commands without an instance: claims, messages, definitions |
 //! | `injected_bugs` | bodies of injected bugs, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, delayed retries |
+//! | `hand_off` | new tasks that are leased in the commit that creates them |
 //! | `pause` | a restored store that is not resumed yet |
 //! | `measure` | distributions of measured values |
 //! | `tree` | callers that wait for an instance and all its descendants |
@@ -58,6 +59,7 @@ mod ended;
 mod engine;
 mod global;
 mod global_queue;
+mod hand_off;
 mod in_flight;
 mod injected_bugs;
 mod intake;

@@ -15,6 +15,7 @@ use meantime_core::Timestamp;
 
 use super::batch::UnitOrigin;
 use super::engine::Machine;
+use super::hand_off::HandOff;
 use super::io::Output;
 use super::mailbox::{Mailbox, Waiter};
 use crate::command::Error;
@@ -136,7 +137,8 @@ impl Machine {
             UnitOrigin::Detached(Some(pending), _) => pending.ticket,
             _ => None,
         });
-        let callers: Vec<_> = items.chain(global).chain(origins).flatten().collect();
+        let handed = batch.handed.iter().map(HandOff::parked_ticket);
+        let callers: Vec<_> = items.chain(global).chain(origins).chain(handed).flatten().collect();
         for ticket in callers {
             self.output(Output::Reply(ticket, Err(told.clone())));
         }

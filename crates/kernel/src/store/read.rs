@@ -127,6 +127,9 @@ pub struct Recovered {
     pub clock: Timestamp,
     /// The number of the last batch that was committed.
     pub batch: u64,
+    /// The process that used the store last did not close it: answers to its last commits may be
+    /// lost. A store that several nodes share does not tell.
+    pub was_cut_off: bool,
     /// The largest sequence number in use, of ids, inbox and history alike.
     pub seq: u64,
     /// Instances that have events or continue without an event.
@@ -146,7 +149,7 @@ pub struct WaitingTask {
     pub queue: String,
     /// Its state.
     pub state: TaskState,
-    /// When it can be claimed.
+    /// When it can be claimed; when it was claimed, while it is leased.
     pub available_at: Timestamp,
     /// When its lease expires, in real time.
     pub lease_until: Option<Timestamp>,

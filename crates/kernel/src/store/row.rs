@@ -404,7 +404,8 @@ pub struct TaskRow {
     pub definition: DefinitionId,
     /// Where it stands.
     pub state: TaskState,
-    /// When it can be claimed, first or again after a failure; for a finished task, when it ended.
+    /// When it can be claimed, first or again after a failure; for a leased task, when it was
+    /// claimed; for a finished one, when it ended.
     pub available_at: Timestamp,
     /// When it was scheduled.
     pub created_at: Timestamp,

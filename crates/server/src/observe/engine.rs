@@ -24,13 +24,18 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 20] {
+fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 21] {
     [
         ("meantime_turns", "Turns committed", counters.turns),
         ("meantime_batches", "Batches committed", counters.batches),
         ("meantime_timers_fired", "Timers fired", counters.fired),
         ("meantime_timers_stale", "Timer firings without effect", counters.stale_fires),
         ("meantime_tasks_claimed", "Tasks handed out to workers", counters.claimed),
+        (
+            "meantime_tasks_handed_off",
+            "Tasks leased in the commit that created them",
+            counters.handed_off,
+        ),
         ("meantime_tasks_retried", "Failed attempts that are retried", counters.retried),
         ("meantime_turn_conflicts", "Turns rejected by a fence", counters.conflicts),
         ("meantime_turns_postponed", "Turns postponed by another node", counters.locked),

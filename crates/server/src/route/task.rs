@@ -1,7 +1,6 @@
 //! `/tasks`: claims and reports of workers, and user tasks.
 
 use axum::extract::State;
-use futures_util::future::join_all;
 use meantime_core::{Failure, TaskId, TaskKind, Thrown, Timestamp};
 use meantime_kernel::command::{ClaimCommand, Command, Error, Reply, Report};
 use meantime_kernel::store::{TaskFilter, TaskState};
@@ -52,26 +51,25 @@ async fn claim(
 ) -> Result<ClaimedTasks> {
     let longest: std::time::Duration = app.settings().http.max_claim_wait.into();
     let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
-    let command = Command::Claim(ClaimCommand {
-        worker: claim.worker,
-        types: claim.types,
-        queues: claim.queues,
-        max: claim.max,
-        lease_ms: claim.lease_ms,
-        wait_ms: claim.wait_ms.min(longest),
-    });
+    let wait_ms = claim.wait_ms.min(longest);
+    let command = Command::Claim(ClaimCommand { wait_ms, ..claim_command(claim) });
     // Long polls end at once when the server stops.
     let reply = async {
         tokio::select! {
             reply = app.kernel().call(command) => reply,
-            () = app.drain_started(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
+            () = app.drain_started(), if wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
         }
     };
-    let reply = if claim.wait_ms > 0 { permit.release_while(reply).await?? } else { reply.await? };
+    let reply = if wait_ms > 0 { permit.release_while(reply).await?? } else { reply.await? };
     let Reply::Tasks(tasks) = reply else {
         return Err(Problem::new(ProblemCode::Internal, "a claim was answered by something else"));
     };
     ok(ClaimedTasks { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
+}
+
+fn claim_command(claim: TaskClaim) -> ClaimCommand {
+    let TaskClaim { worker, types, queues, max, lease_ms, wait_ms } = claim;
+    ClaimCommand { worker, types, queues, max, lease_ms, wait_ms }
 }
 
 /// Completes a task.
@@ -162,7 +160,8 @@ async fn extend(
     }
 }
 
-/// Reports on several tasks. Each report has its own status.
+/// Reports on several tasks, and claims others in the same commit if the request has a claim. Each
+/// report has its own status.
 #[utoipa::path(
     post, path = "/tasks/complete", operation_id = "completeTasks", tag = "tasks", request_body = TaskReports,
     responses((status = 200, description = "The result of each report", body = TaskReportResults))
@@ -176,14 +175,44 @@ async fn complete_many(
         let text = format!("one request carries at most {most} results");
         return Err(Problem::new(ProblemCode::InvalidBody, text));
     }
-    // Concurrent reports share commits.
-    let results = join_all(body.results.into_iter().map(|item| report_item(&app, item))).await;
-    ok(TaskReportResults { results })
+    if body.claim.as_ref().is_some_and(|claim| claim.wait_ms > 0) {
+        let text = "a claim beside reports does not wait: leave out waitMs, or claim separately";
+        return Err(Problem::new(ProblemCode::InvalidBody, text));
+    }
+    let claims = body.claim.is_some();
+    let mut ids = Vec::with_capacity(body.results.len());
+    let mut reports = Vec::with_capacity(body.results.len());
+    let mut commands = Vec::with_capacity(body.results.len() + 1);
+    for item in body.results {
+        ids.push(item.id.clone());
+        reports.push(report_command(&app, item).map(|command| commands.push(command)));
+    }
+    commands.extend(body.claim.map(|claim| Command::Claim(claim_command(claim))));
+    // Sent together, they share a commit.
+    let mut replies = app.kernel().call_all(commands).await;
+    let tasks = if claims { Some(claimed_tasks(replies.pop())) } else { None };
+    let mut replies = replies.into_iter();
+    let results = ids.into_iter().zip(reports).map(|(id, report)| {
+        let done = report.and_then(|()| match replies.next() {
+            Some(reply) => reply.map(drop).map_err(Problem::from),
+            None => Err(Problem::new(ProblemCode::Internal, "a report was not answered")),
+        });
+        report_result(id, done)
+    });
+    ok(TaskReportResults { results: results.collect(), tasks })
 }
 
-async fn report_item(app: &App, item: TaskReport) -> TaskReportResult {
-    let id = item.id.clone();
-    match try_report_item(app, item).await {
+/// What a claim beside reports got. Its failure must not hide their results: a worker that gets no
+/// task claims again, and is told then.
+fn claimed_tasks(reply: Option<std::result::Result<Reply, Error>>) -> Vec<ClaimedTask> {
+    match reply {
+        Some(Ok(Reply::Tasks(tasks))) => tasks.into_iter().map(ClaimedTask::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn report_result(id: String, done: std::result::Result<(), Problem>) -> TaskReportResult {
+    match done {
         Ok(()) => TaskReportResult { id, status: 200, code: None, detail: None },
         Err(problem) => TaskReportResult {
             id,
@@ -194,7 +223,7 @@ async fn report_item(app: &App, item: TaskReport) -> TaskReportResult {
     }
 }
 
-async fn try_report_item(app: &App, item: TaskReport) -> std::result::Result<(), Problem> {
+fn report_command(app: &App, item: TaskReport) -> std::result::Result<Command, Problem> {
     let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).into_not_found())?;
     let report = if item.error.is_some() || item.bpmn_error.is_some() {
         let now = app.kernel().now().engine;
@@ -202,7 +231,8 @@ async fn try_report_item(app: &App, item: TaskReport) -> std::result::Result<(),
     } else {
         Report::Completed(item.output)
     };
-    Ok(send_report(app, task, item.lease_token.as_deref(), report).await?)
+    let token = item.lease_token.as_deref().map(read_token);
+    Ok(Command::Report { task, token, report })
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]

@@ -204,6 +204,10 @@ pub(crate) struct ExtendedLease {
 pub(crate) struct TaskReports {
     /// The reports, one for each task.
     pub(crate) results: Vec<TaskReport>,
+    /// Claims further tasks in the same commit. The answer waits for the reports only, never for
+    /// tasks: `waitMs` must not be given.
+    #[serde(default)]
+    pub(crate) claim: Option<TaskClaim>,
 }
 
 /// A report on one task: an output, or an error.
@@ -240,6 +244,10 @@ pub(crate) struct TaskReport {
 pub(crate) struct TaskReportResults {
     /// In the order of the request.
     pub(crate) results: Vec<TaskReportResult>,
+    /// The claimed tasks, if the request has a claim. Empty if there are none, and if the claim
+    /// failed: the reports count all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tasks: Option<Vec<ClaimedTask>>,
 }
 
 /// The result of one report.
@@ -312,7 +320,7 @@ pub(crate) struct Task {
     /// When it was scheduled.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it can be claimed.
+    /// When it can be claimed; for a leased task, when it was claimed.
     #[schema(value_type = String, format = DateTime)]
     available_at: Timestamp,
     /// The deadline for all attempts.

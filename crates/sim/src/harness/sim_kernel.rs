@@ -57,6 +57,8 @@ pub struct SimKernel {
     answered_after: BTreeMap<Ticket, u64>,
     crash_after_commit: Option<u64>,
     crashes: u64,
+    /// Those of them that [`Self::crash_after`] asked for.
+    injected_crashes: u64,
     commit_ms: i64,
     slow_turns: SlowTurns,
     computing: VecDeque<(u64, usize, Job)>,
@@ -91,6 +93,7 @@ impl SimKernel {
             answered_after: BTreeMap::new(),
             crash_after_commit: None,
             crashes: 0,
+            injected_crashes: 0,
             commit_ms: 0,
             slow_turns: SlowTurns::None,
             computing: VecDeque::new(),
@@ -244,6 +247,11 @@ impl SimKernel {
     /// Sets the clock without a tick: the machine sees it with its next input.
     pub fn set_clock_silently(&mut self, instant: Timestamp) {
         self.now = Now::at(instant);
+    }
+
+    /// How many crashes there were that [`Self::crash_after`] asked for.
+    pub fn injected_crashes(&self) -> u64 {
+        self.injected_crashes
     }
 
     /// Crashes; another process takes over the store at a later instant.
@@ -419,6 +427,7 @@ impl SimKernel {
         // The machine has handled the answer of the commit, and the process crashes before its
         // outputs, such as replies, are performed.
         if self.crash_after_commit == Some(self.commits) {
+            self.injected_crashes += 1;
             self.crash();
         }
     }

@@ -67,6 +67,7 @@ fn play_with(
         tasks: BTreeMap::new(),
         parked_calls: BTreeMap::new(),
         commits_seen: 0,
+        crashes_seen: 0,
         play: ScenarioRun::default(),
     };
     player.play();
@@ -84,6 +85,7 @@ pub(super) struct Player<'a> {
     /// lost.
     pub(super) parked_calls: BTreeMap<String, (Ticket, Option<Command>)>,
     commits_seen: u64,
+    crashes_seen: u64,
     play: ScenarioRun,
 }
 
@@ -107,6 +109,7 @@ impl Player<'_> {
                 self.push_trace(&format!("  {answer}"));
             }
             self.push_parked_answers();
+            self.send_heartbeats();
             self.push_new_history();
             self.run_watchdog();
         }
@@ -296,6 +299,23 @@ impl Player<'_> {
         let commits = self.sim.commits() - self.commits_seen;
         self.commits_seen = self.sim.commits();
         commits.to_string()
+    }
+
+    /// After a crash that the scenario does not speak of, the workers that have an answer to their
+    /// claim are heard of: otherwise their tasks would be offered to others.
+    fn send_heartbeats(&mut self) {
+        let crashes = self.sim.injected_crashes();
+        if crashes == std::mem::replace(&mut self.crashes_seen, crashes) {
+            return;
+        }
+        let now = self.sim.now().real;
+        for (task, until) in self.leases() {
+            let left = u64::try_from(until.saturating_since(now)).unwrap_or_default();
+            if left > 0 {
+                let (task, token, lease_ms) = (task.id, task.token, left);
+                self.call(Command::Extend { task, token, lease_ms });
+            }
+        }
     }
 
     pub(super) fn call(&mut self, command: Command) -> String {

@@ -1,6 +1,6 @@
 //! Script lines of workers, people and the engine.
 
-use meantime_core::{Failure, Json, TaskId, TaskKind, Thrown};
+use meantime_core::{Failure, Json, TaskId, TaskKind, Thrown, Timestamp};
 use meantime_kernel::command::{
     ClaimCommand, ClaimedTask, Command, LeaseToken, Reply, Report, Wait,
 };
@@ -13,36 +13,32 @@ use crate::harness::{CallStatus, block_on};
 impl Player<'_> {
     pub(super) fn claim(&mut self, line: &ScriptLine) -> String {
         let worker = line.words[1].clone();
-        let lease_ms = line.number("lease").unwrap_or(60_000);
-        let wait_ms = line.number("wait").unwrap_or(0);
-        let command = Command::Claim(ClaimCommand {
-            worker: worker.clone(),
-            types: line.words.get(2).cloned().into_iter().collect(),
-            queues: line.option("queue").map(str::to_owned).into_iter().collect(),
-            max: usize::try_from(line.number("max").unwrap_or(1)).unwrap_or(1),
-            lease_ms,
-            wait_ms,
-        });
-        let (ticket, mut status) = self.sim.call(command.clone(), Wait::Quiet);
-        while status == CallStatus::Lost {
-            status = if self.scenario.exact_attempts {
-                let tasks = self.leased_by(&worker);
-                CallStatus::Answered(Ok(Reply::Tasks(tasks)))
-            } else {
-                // The answer of the claim was lost: its lease must expire before the worker can
-                // claim again.
-                self.sim.advance_real(i64::try_from(lease_ms).unwrap_or(0) + 1);
-                self.sim.call(command.clone(), Wait::Quiet).1
-            };
-        }
-        match status {
+        let types = line.words.get(2).cloned().into_iter().collect();
+        let command = claim_command(line, &worker, types, line.number("wait").unwrap_or(0));
+        let (ticket, status) = self.sim.call(Command::Claim(command.clone()), Wait::Quiet);
+        match self.without_loss(status, &command) {
             CallStatus::Answered(Ok(Reply::Tasks(tasks))) => self.remember_claimed(tasks),
             CallStatus::Waiting => {
-                self.parked_calls.insert(worker, (ticket, Some(command)));
+                self.parked_calls.insert(worker, (ticket, Some(Command::Claim(command))));
                 "waits".to_owned()
             }
             status => answer(&status),
         }
+    }
+
+    /// The status of a claim, which is repeated if its answer was lost.
+    fn without_loss(&mut self, mut status: CallStatus, claim: &ClaimCommand) -> CallStatus {
+        while status == CallStatus::Lost {
+            status = if self.scenario.exact_attempts {
+                let tasks = self.leased_by(&claim.worker);
+                CallStatus::Answered(Ok(Reply::Tasks(tasks)))
+            } else {
+                // The lease must expire before the worker can claim again.
+                self.sim.advance_real(i64::try_from(claim.lease_ms).unwrap_or(0) + 1);
+                self.sim.call(Command::Claim(claim.clone()), Wait::Quiet).1
+            };
+        }
+        status
     }
 
     pub(super) fn leased_by(&self, worker: &str) -> Vec<ClaimedTask> {
@@ -69,6 +65,17 @@ impl Player<'_> {
         rows.collect()
     }
 
+    /// The leases of the tasks that were claimed and not completed, each with its end.
+    pub(super) fn leases(&self) -> Vec<(ClaimedTask, Timestamp)> {
+        let filter = TaskFilter { state: Some(TaskState::Leased), ..TaskFilter::default() };
+        let rows = block_on(self.sim.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let leases = self.tasks.values().flatten().filter_map(|task| {
+            let row = rows.iter().find(|it| (it.id, it.claims) == (task.id, task.token.claims))?;
+            Some((task.clone(), row.lease.as_ref()?.until))
+        });
+        leases.collect()
+    }
+
     pub(super) fn remember_claimed(&mut self, tasks: Vec<ClaimedTask>) -> String {
         if tasks.is_empty() {
             return "nothing".to_owned();
@@ -89,7 +96,7 @@ impl Player<'_> {
     }
 
     /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE [variables=JSON]]`;
-    /// `stale` keeps the task for another report.
+    /// `stale` keeps the task for another report, `claim=WORKER` claims in the same request.
     pub(super) fn report_task(&mut self, line: &ScriptLine) -> String {
         let kind = line.words[1].clone();
         let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
@@ -109,7 +116,23 @@ impl Player<'_> {
                 }),
             }
         };
-        self.call(Command::Report { task: task.id, token: Some(task.token), report })
+        let report = Command::Report { task: task.id, token: Some(task.token), report };
+        match line.option("claim").map(str::to_owned) {
+            Some(worker) => self.report_and_claim(report, &claim_command(line, &worker, vec![], 0)),
+            None => self.call(report),
+        }
+    }
+
+    fn report_and_claim(&mut self, report: Command, claim: &ClaimCommand) -> String {
+        let mut statuses = self.sim.call_all(vec![report, Command::Claim(claim.clone())]);
+        let claimed = statuses.pop().expect("each command has a status");
+        let mut lines: Vec<String> = statuses.iter().map(answer).collect();
+        lines.push(match self.without_loss(claimed, claim) {
+            CallStatus::Answered(Ok(Reply::Tasks(tasks))) => self.remember_claimed(tasks),
+            status => answer(&status),
+        });
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n")
     }
 
     pub(super) fn user_task(&mut self, line: &ScriptLine) -> String {
@@ -150,5 +173,21 @@ impl Player<'_> {
         let Some(task) = task else { return "not claimed".to_owned() };
         let lease_ms = line.words[2].parse().unwrap_or(0);
         self.call(Command::Extend { task: task.id, token: task.token, lease_ms })
+    }
+}
+
+fn claim_command(
+    line: &ScriptLine,
+    worker: &str,
+    types: Vec<String>,
+    wait_ms: u64,
+) -> ClaimCommand {
+    ClaimCommand {
+        worker: worker.to_owned(),
+        types,
+        queues: line.option("queue").map(str::to_owned).into_iter().collect(),
+        max: usize::try_from(line.number("max").unwrap_or(1)).unwrap_or(1),
+        lease_ms: line.number("lease").unwrap_or(60_000),
+        wait_ms,
     }
 }

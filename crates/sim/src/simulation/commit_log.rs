@@ -5,9 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use meantime_core::{Event, InstanceId, TaskId};
 use meantime_kernel::history::{Record, pack};
-use meantime_kernel::store::{Fence, InstanceRow, Phase, Plan, TimerKind, Unit, UnitResult, Write};
+use meantime_kernel::store::{
+    Fence, InstanceRow, Phase, Plan, TaskState, TimerKind, Unit, UnitResult, Write,
+};
 
-use super::coverage_counts::{CountGroup, CoverageCounts, EVENT_NAMES};
+use super::coverage_counts::{CountGroup, CoverageCounts, EVENT_NAMES, HAND_OFF, LOST_HAND_OFF};
 use crate::checker::{self, CommittedTurn, ObservedTurn, TaskChange, Violation};
 
 /// Everything that was committed.
@@ -25,6 +27,8 @@ pub(super) struct CommitLog {
     pub(super) held: BTreeSet<u64>,
     /// The hash of the history after each commit.
     pub(super) hashes: Vec<u64>,
+    /// Tasks that were leased in the commit that created them, whose worker has no answer yet.
+    handed_off: BTreeSet<TaskId>,
     history_numbers: checker::HistoryNumbers,
     hasher: DefaultHasher,
 }
@@ -50,9 +54,12 @@ impl CommitLog {
             let Unit { fence: guard, writes, .. } = unit;
             if let Fence::Task { row, claims } = &guard {
                 self.change_task(row.id, Some(*claims), Some(row.claims), violations);
+                if self.handed_off.remove(&row.id) {
+                    counts.count(CountGroup::Observation, LOST_HAND_OFF);
+                }
             }
             for write in &writes {
-                self.record_write(write, violations);
+                self.record_write(write, counts, violations);
             }
             let (Fence::Insert(row) | Fence::Turn { row, .. }) = &guard else { continue };
             let place = computed.iter().position(|turn| {
@@ -82,10 +89,19 @@ impl CommitLog {
         self.hashes.push(self.hasher.finish());
     }
 
-    fn record_write(&mut self, write: &Write, violations: &mut Vec<Violation>) {
+    fn record_write(
+        &mut self,
+        write: &Write,
+        counts: &mut CoverageCounts,
+        violations: &mut Vec<Violation>,
+    ) {
         match write {
             Write::InsertTask(row) => {
                 self.tasks.insert(row.id, Some(row.claims));
+                if row.state == TaskState::Leased {
+                    counts.count(CountGroup::Observation, HAND_OFF);
+                    self.handed_off.insert(row.id);
+                }
             }
             Write::UpdateTask { row, claims } => {
                 self.change_task(row.id, Some(*claims), Some(row.claims), violations);
@@ -134,6 +150,11 @@ impl CommitLog {
             self.turns.entry(row.id).or_default().push(turn);
         }
         self.rows.insert(row.id, *row);
+    }
+
+    /// A worker has the answer to its claim.
+    pub(super) fn record_delivery(&mut self, task: TaskId) {
+        self.handed_off.remove(&task);
     }
 
     /// Adds a reply to the hash: replies are part of the history.

@@ -61,7 +61,8 @@ impl CoverageCounts {
         let faults = FaultFamily::ALL.iter().map(|(_, name)| (CountGroup::Fault, *name));
         let operations = OPERATION_NAMES.iter().map(|name| (CountGroup::Operation, *name));
         let effects = EFFECT_NAMES.iter().map(|name| (CountGroup::Effect, *name));
-        let all = faults.chain(operations).chain(effects);
+        let observations = [HAND_OFF, LOST_HAND_OFF].map(|name| (CountGroup::Observation, name));
+        let all = faults.chain(operations).chain(effects).chain(observations);
         all.filter(|(group, name)| self.count_of(*group, name) == 0)
             .map(|(group, name)| format!("{group:?} {name:?}"))
             .collect()
@@ -74,8 +75,14 @@ impl CoverageCounts {
     }
 }
 
+/// A task was leased in the commit that created it.
+pub(super) const HAND_OFF: &str = "task handed off";
+
+/// A task that was handed off went to another worker, because the first one never got the answer.
+pub(super) const LOST_HAND_OFF: &str = "answer to a hand-off lost";
+
 /// All operations that clients can request.
-pub(super) const OPERATION_NAMES: [&str; 39] = [
+pub(super) const OPERATION_NAMES: [&str; 40] = [
     "abandon",
     "assign",
     "backfill",
@@ -84,6 +91,7 @@ pub(super) const OPERATION_NAMES: [&str; 39] = [
     "change schedule",
     "claim",
     "claim and wait",
+    "claim with a report",
     "compact",
     "complete",
     "complete by a person",

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::AuditInfo;
@@ -30,6 +31,9 @@ use super::{
 pub struct PostgresStore {
     core: Arc<Core>,
     runtime: Option<Runtime>,
+    /// Whether an engine has used this store and not closed it. What an earlier process did is not
+    /// known.
+    was_cut_off: AtomicBool,
 }
 
 impl PostgresStore {
@@ -47,7 +51,7 @@ impl PostgresStore {
         let mut opened = Self::opening(runtime);
         let core = opening.await.map_err(|_| closed())??;
         let runtime = opened.0.take();
-        Ok(Self { core: Arc::new(core), runtime })
+        Ok(Self { core: Arc::new(core), runtime, was_cut_off: AtomicBool::new(false) })
     }
 
     fn opening(runtime: Runtime) -> Background {
@@ -130,7 +134,11 @@ impl Store for PostgresStore {
     }
 
     fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered> {
-        self.call(move |core| async move { core.recover(partition).await })
+        let is_again = self.was_cut_off.swap(true, Ordering::SeqCst);
+        let was_cut_off = is_again && !self.is_shared();
+        self.call(move |core| async move {
+            Ok(Recovered { was_cut_off, ..core.recover(partition).await? })
+        })
     }
 
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {

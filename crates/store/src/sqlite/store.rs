@@ -1,7 +1,7 @@
 //! The `Store` trait on SQLite.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
@@ -38,6 +38,9 @@ pub struct SqliteStore {
     options: Options,
     sweep: Mutex<Sweep>,
     identity: Arc<Identity>,
+    /// Whether an engine has used this store and not closed it: the process that had the file
+    /// before left a log behind, or there was a recovery since.
+    was_cut_off: AtomicBool,
     _ownership: Ownership,
 }
 
@@ -65,6 +68,7 @@ impl SqliteStore {
             options,
             sweep: Mutex::default(),
             identity,
+            was_cut_off: AtomicBool::new(wal.valid_frames > 0 || wal.has_tail),
             _ownership: ownership,
         })
     }
@@ -233,7 +237,8 @@ impl Store for SqliteStore {
     }
 
     fn recover(&self, _share: Partition) -> BoxFuture<'_, Recovered> {
-        self.read(node::recover)
+        let was_cut_off = self.was_cut_off.swap(true, Ordering::SeqCst);
+        self.read(move |db| Ok(Recovered { was_cut_off, ..node::recover(db)? }))
     }
 
     // One process owns the file: its partition is everything.

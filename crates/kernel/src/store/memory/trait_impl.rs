@@ -152,6 +152,8 @@ impl Tables {
             paused: self.paused,
             clock: self.clock,
             batch: self.nodes.last_batch(node),
+            // Only a simulated crash uses a store in memory again.
+            was_cut_off: node.is_none(),
             seq: self.seq,
             ready: ready.into_iter().collect(),
             tasks: tasks.collect(),

@@ -26,8 +26,14 @@ impl Simulation {
     }
 
     fn claim_tasks(&mut self) {
+        let wait_ms = self.workload.rng.pick(&[0, 0, 50, 20_000]);
+        let claim = self.random_claim(wait_ms);
+        let name = if wait_ms > 0 { "claim and wait" } else { "claim" };
+        self.send_command(name, Command::Claim(claim));
+    }
+
+    fn random_claim(&mut self, wait_ms: u64) -> ClaimCommand {
         let rng = &mut self.workload.rng;
-        let wait_ms = rng.pick(&[0, 0, 50, 20_000]);
         let types = match rng.below(3) {
             0 => vec![rng.pick(&TASK_TYPES).to_owned()],
             _ => Vec::new(),
@@ -37,20 +43,19 @@ impl Simulation {
             1 => QUEUE_NAMES.map(str::to_owned).to_vec(),
             _ => Vec::new(),
         };
-        let claim = ClaimCommand {
+        ClaimCommand {
             worker: rng.pick(&["w1", "w2", "w3"]).to_owned(),
             types,
             queues,
             max: rng.pick(&[1, 2, 10]),
             lease_ms: rng.pick(&[20, 1_000, LONG_LEASE_MS]),
             wait_ms,
-        };
-        let name = if wait_ms > 0 { "claim and wait" } else { "claim" };
-        self.send_command(name, Command::Claim(claim));
+        }
     }
 
     /// Decides what a worker will do with a claimed task.
     pub(super) fn accept_task(&mut self, task: &ClaimedTask, real: Timestamp) {
+        self.commit_log.record_delivery(task.id);
         let mut held =
             HeldTask { task: task.clone(), intent: WorkerIntent::Complete, not_before: real };
         if self.faults_stopped {
@@ -103,6 +108,10 @@ impl Simulation {
         let (name, report) = self.worker_report(intent);
         let command = Command::Report { task: task.id, token: Some(task.token), report };
         self.send_command(name, command);
+        if !self.faults_stopped && self.workload.rng.percent(30) {
+            let claim = self.random_claim(0);
+            self.send_command("claim with a report", Command::Claim(claim));
+        }
         if !self.faults_stopped
             && self.setup.has_fault(FaultFamily::WorkerTwice)
             && self.workload.rng.percent(20)
