@@ -88,7 +88,7 @@ fn ended(number: u64) -> Unit {
     let writes = vec![line(id(number), 2 * number + 1, 0, started), {
         line(id(number), 2 * number + 2, 2 * number + 1, over)
     }];
-    Unit { fence: Fence::Insert(Box::new(row)), writes, ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(row)), writes, ..Unit::default() }
 }
 
 fn line(instance: InstanceId, seq: u64, previous: u64, record: Record) -> Write {
@@ -183,7 +183,7 @@ fn history(path: &Path) -> Result<(), Error> {
         key: None,
         meta: InstanceMeta::default(),
     };
-    commit(&store, TURNS, vec![Unit { fence: Fence::Insert(Box::new(row)), ..Unit::default() }])?;
+    commit(&store, TURNS, vec![Unit { fence: Fence::Insert(Arc::new(row)), ..Unit::default() }])?;
     drop(store);
     // A new process: nothing is cached.
     let store = open(path)?;
@@ -209,7 +209,7 @@ fn backup(directory: &Path) -> Result<(), Error> {
         let large = |number| {
             let mut unit = ended(number);
             if let Fence::Insert(row) = &mut unit.fence {
-                row.state = State::new(1, vec![7; 2_000]);
+                Arc::make_mut(row).state = State::new(1, vec![7; 2_000]);
             }
             unit
         };

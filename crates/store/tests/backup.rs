@@ -55,7 +55,7 @@ fn start(number: u64, size: usize) -> Unit {
     let (instance, records) = (id(number), vec![Record::Closing]);
     let history = HistoryRow { seq: number, instance, turn_no: 1, at: NOW, previous: 0, records };
     let writes = vec![Write::History(history)];
-    Unit { fence: Fence::Insert(Box::new(row)), writes, ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(row)), writes, ..Unit::default() }
 }
 
 /// Commits two instances in one plan: at any time both or none of them exist.

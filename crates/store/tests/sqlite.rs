@@ -44,7 +44,7 @@ fn instance(number: u64, size: usize) -> InstanceRow {
 }
 
 fn start(number: u64, size: usize) -> Unit {
-    Unit { fence: Fence::Insert(Box::new(instance(number, size))), ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(instance(number, size))), ..Unit::default() }
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<Vec<UnitResult>, Error> {
@@ -89,7 +89,7 @@ fn plans_queued_together_are_one_group_and_see_each_other() {
     };
     let mut next = instance(7, 1);
     next.turn_no = 2;
-    let turn = Fence::Turn { row: Box::new(next), expected: 1 };
+    let turn = Fence::Turn { row: Arc::new(next), expected: 1 };
     let first = plan(1, vec![start(7, 1)]);
     let second = plan(2, vec![Unit { fence: turn.clone(), ..Unit::default() }]);
     let third = plan(3, vec![Unit { fence: turn, ..Unit::default() }]);

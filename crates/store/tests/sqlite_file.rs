@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
 use meantime_kernel::open::Open;
@@ -40,7 +41,7 @@ fn start(number: u64) -> Unit {
         key: None,
         meta: InstanceMeta::default(),
     };
-    Unit { fence: Fence::Insert(Box::new(row)), ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(row)), ..Unit::default() }
 }
 
 fn commit(store: &SqliteStore, number: u64) -> Result<Vec<UnitResult>, Error> {

@@ -43,6 +43,9 @@ type Answer = oneshot::Sender<Given>;
 /// How long the loop sleeps at most where the system does not report that the clock was set.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// How long commands collect at most while no batch can begin.
+const COLLECT_FOR: Duration = Duration::from_millis(1);
+
 /// Steps of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockStep {
@@ -368,13 +371,14 @@ impl Run {
 
     /// Sleeps until an input arrives or something is due, then takes all available inputs.
     async fn wait(&mut self) -> bool {
+        if self.machine.is_full() && !self.collect_commands().await {
+            return true;
+        }
         let sleep = self.sleep();
         let open = tokio::select! {
             biased;
             input = self.inputs.1.recv() => {
-                if let Some(input) = input {
-                    self.hear(input);
-                }
+                self.take_available(input);
                 true
             }
             message = self.messages.recv() => match message {
@@ -389,14 +393,34 @@ impl Run {
                 true
             }
         };
-        while let Ok(input) = self.inputs.1.try_recv() {
-            self.hear(input);
-        }
+        self.take_available(None);
+        open
+    }
+
+    /// Takes commands first, and then inputs: a claim that is here when the turns of a batch are
+    /// computed can get one of their tasks.
+    fn take_available(&mut self, first: Option<Input>) {
         while let Ok(message) = self.messages.try_recv() {
             self.receive(message);
         }
+        if let Some(input) = first {
+            self.hear(input);
+        }
+        while let Ok(input) = self.inputs.1.try_recv() {
+            self.hear(input);
+        }
         self.look_at_clock();
-        open
+    }
+
+    /// No batch can begin before one is answered: lets commands collect meanwhile, because waking
+    /// this loop for each of them costs more than handling it. What is answered without a batch
+    /// must not wait for a store that takes long, so it is a moment at most. Returns whether that
+    /// moment has passed.
+    async fn collect_commands(&mut self) -> bool {
+        let answered = tokio::time::timeout(COLLECT_FOR, self.inputs.1.recv()).await;
+        let Ok(input) = answered else { return true };
+        self.take_available(input);
+        false
     }
 
     /// Checks whether the wall clock was set: timers that are due by the new time must not wait for

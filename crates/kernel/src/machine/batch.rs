@@ -115,7 +115,7 @@ pub(super) struct BatchEntry {
 #[derive(Debug)]
 pub(super) enum UnitOrigin {
     /// The turn of an entry: the row after the turn, and the cache updates.
-    Turn(usize, Box<InstanceRow>, Vec<CacheUpdate>),
+    Turn(usize, Arc<InstanceRow>, Vec<CacheUpdate>),
     /// A detached task of an ended instance, and the report or expiry that changes it, if any.
     Detached(Option<Box<PendingItem>>, Box<TaskRow>),
     /// A global command.
@@ -237,7 +237,7 @@ impl Machine {
     /// takes what is ready and never waits for more, so an idle engine commits at once and a busy
     /// one in groups (I11).
     pub(super) fn begin_batch(&mut self) -> bool {
-        let full = self.batches.len() >= self.config.batches_in_flight;
+        let full = self.is_full();
         let nothing = self.mailboxes.none_ready() && self.global.is_empty();
         if full || (nothing && !self.slow.has_computed()) {
             return false;
@@ -820,7 +820,7 @@ impl Machine {
             // Nothing to write: its events changed nothing.
             let Some((unit, row)) = builder.finish(&mut env) else { continue };
             let cache_updates = cache_updates(&unit.writes, row.definition);
-            batch.add_unit(unit, UnitOrigin::Turn(index, Box::new(row), cache_updates));
+            batch.add_unit(unit, UnitOrigin::Turn(index, row, cache_updates));
         }
     }
 

@@ -2,6 +2,7 @@
 //! memory is updated. An effect before the commit would be visible even if the commit failed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
 
@@ -185,7 +186,7 @@ impl Machine {
                     if matches!(result, UnitResult::Done(_)) && !batch.handed.is_empty() {
                         done.insert(index);
                     }
-                    self.turn_result(batch.entry_mut(index), *row, cache_updates, result);
+                    self.turn_result(batch.entry_mut(index), row, cache_updates, result);
                 }
                 UnitOrigin::Detached(pending, row) => {
                     let answer = self.task_result(&row, &result);
@@ -248,7 +249,7 @@ impl Machine {
     fn turn_result(
         &mut self,
         entry: &mut BatchEntry,
-        row: InstanceRow,
+        row: Arc<InstanceRow>,
         cache_updates: Vec<CacheUpdate>,
         result: UnitResult,
     ) {

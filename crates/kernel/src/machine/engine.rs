@@ -216,6 +216,11 @@ impl Machine {
         self.definitions.resolve(name, None)
     }
 
+    /// Whether no batch can begin before the store has answered one that is in flight.
+    pub fn is_full(&self) -> bool {
+        self.batches.len() >= self.config.batches_in_flight
+    }
+
     /// Whether nothing is in flight: everything is done that needs neither time nor input.
     pub fn is_idle(&self) -> bool {
         self.lifecycle.is_recovered()

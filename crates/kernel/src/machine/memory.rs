@@ -9,6 +9,7 @@
 //! The batch that wrote such a row saves the batch with the report from reading it back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use meantime_core::{InstanceId, TaskId};
 
@@ -19,9 +20,9 @@ use crate::store::{InstanceRow, TaskRow};
 #[derive(Debug)]
 pub(super) struct Memory {
     /// The rows of instances; none if other nodes may change them.
-    rows: Option<Cache<InstanceId, InstanceRow>>,
+    rows: Option<Cache<InstanceId, Arc<InstanceRow>>>,
     /// The rows of tasks that are being worked on; none if other nodes may change them.
-    tasks: Option<Cache<TaskId, TaskRow>>,
+    tasks: Option<Cache<TaskId, Box<TaskRow>>>,
     /// Instances with rows that cannot be decoded, each with its incident.
     damaged: BTreeSet<InstanceId>,
     /// The number of the newest committed history row.
@@ -37,8 +38,9 @@ impl Memory {
     }
 
     /// Keeps a row as the store has it, unless the instance has ended.
-    pub(super) fn keep(&mut self, row: InstanceRow) {
+    pub(super) fn keep(&mut self, row: impl Into<Arc<InstanceRow>>) {
         let Some(rows) = &mut self.rows else { return };
+        let row = row.into();
         rows.take(row.id);
         if !row.phase.is_ended() {
             rows.put(row.id, instance_bytes(&row), row);
@@ -54,7 +56,7 @@ impl Memory {
 
     /// Takes a row out, because it is about to change.
     pub(super) fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
-        self.rows.as_mut()?.take(id)
+        self.rows.as_mut()?.take(id).map(Arc::unwrap_or_clone)
     }
 
     /// Whether a timer of an instance is known to be armed.
@@ -66,13 +68,13 @@ impl Memory {
     /// Keeps the row of a task that somebody will report on, as the store has it.
     pub(super) fn keep_task(&mut self, row: &TaskRow) {
         if let Some(tasks) = &mut self.tasks {
-            tasks.put(row.id, task_bytes(row), row.clone());
+            tasks.put(row.id, task_bytes(row), Box::new(row.clone()));
         }
     }
 
     /// Takes the row of a task out, because it is about to change, or has changed.
     pub(super) fn take_task(&mut self, id: TaskId) -> Option<TaskRow> {
-        self.tasks.as_mut()?.take(id)
+        self.tasks.as_mut()?.take(id).map(|row| *row)
     }
 
     /// Notes that an instance is damaged; whether that is new.
@@ -103,11 +105,11 @@ impl Memory {
 /// The part of the cache that is for tasks.
 const TASKS_SHARE: usize = 8;
 
-/// A value, when it was last used, and its size. Boxed, because nodes of a map are half empty and
-/// rows are large.
-type Entry<V> = (u64, usize, Box<V>);
+/// When a value was last used, its size, and the value.
+type Entry<V> = (u64, usize, V);
 
-/// A least recently used cache, bounded in bytes.
+/// A least recently used cache, bounded in bytes. Its values are pointers, because nodes of a map
+/// are half empty and rows are large.
 #[derive(Debug)]
 struct Cache<K, V> {
     entries: BTreeMap<K, Entry<V>>,
@@ -124,14 +126,14 @@ impl<K: Ord + Copy, V> Cache<K, V> {
     }
 
     fn get(&self, key: K) -> Option<&V> {
-        self.entries.get(&key).map(|(_, _, value)| &**value)
+        self.entries.get(&key).map(|(_, _, value)| value)
     }
 
     fn take(&mut self, key: K) -> Option<V> {
         let (used, bytes, value) = self.entries.remove(&key)?;
         self.by_use.remove(&used);
         self.bytes -= bytes;
-        Some(*value)
+        Some(value)
     }
 
     /// Keeps a value; those that were not used for longest give way to it.
@@ -140,7 +142,7 @@ impl<K: Ord + Copy, V> Cache<K, V> {
         self.uses += 1;
         self.bytes += bytes;
         self.by_use.insert(self.uses, key);
-        self.entries.insert(key, (self.uses, bytes, Box::new(value)));
+        self.entries.insert(key, (self.uses, bytes, value));
         while self.bytes > self.limit
             && let Some((_, oldest)) = self.by_use.pop_first()
             && let Some((_, bytes, _)) = self.entries.remove(&oldest)

@@ -1,5 +1,7 @@
 //! From the result of a notation to the unit to commit.
 
+use std::sync::Arc;
+
 use meantime_core::{
     Channel, Event, Execution, Failure, Fault, Json, Outcome, Status, TaskId, TaskOutcome,
     Termination, Turn, Verdict,
@@ -93,7 +95,7 @@ impl TurnBuilder {
     }
 
     /// Makes the unit, and returns the row as it will be after the unit has taken effect.
-    pub(super) fn finish(&mut self, env: &mut TurnEnv<'_>) -> Option<(Unit, InstanceRow)> {
+    pub(super) fn finish(&mut self, env: &mut TurnEnv<'_>) -> Option<(Unit, Arc<InstanceRow>)> {
         self.route_returned_signals();
         self.touched |= !self.records.is_empty();
         self.note_end_waiters(env);
@@ -103,11 +105,13 @@ impl TurnBuilder {
         // A changed row is written under the fence of its turn number. Writes without a changed
         // row, such as returning a stale message, still depend on that turn, so the fence only
         // compares.
+        if self.touched && !self.records.is_empty() {
+            self.write_history(env);
+        }
+        // Shared with the fence: states are copied once.
+        let after = Arc::new(self.row.clone());
         let guard = if self.touched {
-            if !self.records.is_empty() {
-                self.write_history(env);
-            }
-            let row = Box::new(self.row.clone());
+            let row = after.clone();
             if self.insert {
                 Fence::Insert(row)
             } else {
@@ -124,7 +128,7 @@ impl TurnBuilder {
             writes: std::mem::take(&mut self.writes),
             conditional_writes: std::mem::take(&mut self.conditional_writes),
         };
-        Some((unit, self.row.clone()))
+        Some((unit, after))
     }
 
     /// Callers may wait on other nodes than the one that ends the instance. Their nodes are kept in

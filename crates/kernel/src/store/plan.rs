@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use meantime_core::{
     Attribute, DefinitionId, EffectKey, Event, IncidentId, InstanceId, Start, TaskId, Timestamp,
@@ -142,11 +143,11 @@ pub enum Fence {
     #[default]
     Free,
     /// A new instance: its row must not exist.
-    Insert(Box<InstanceRow>),
+    Insert(Arc<InstanceRow>),
     /// The instance must still be at this turn; the row replaces it.
     Turn {
         /// The new row.
-        row: Box<InstanceRow>,
+        row: Arc<InstanceRow>,
         /// The turn number that the stored row must have.
         expected: u64,
     },

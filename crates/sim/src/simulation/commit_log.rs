@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use meantime_core::{Event, InstanceId, TaskId};
 use meantime_kernel::history::{Record, pack};
@@ -149,7 +150,7 @@ impl CommitLog {
         if let Some(turn) = turn {
             self.turns.entry(row.id).or_default().push(turn);
         }
-        self.rows.insert(row.id, *row);
+        self.rows.insert(row.id, Arc::unwrap_or_clone(row));
     }
 
     /// A worker has the answer to its claim.

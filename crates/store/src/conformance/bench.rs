@@ -159,12 +159,12 @@ pub(super) fn ended(row: &InstanceRow) -> InstanceRow {
 }
 
 pub(super) fn start(row: &InstanceRow) -> Unit {
-    Unit { fence: Fence::Insert(Box::new(row.clone())), ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(row.clone())), ..Unit::default() }
 }
 
 /// The unit of the turn that leads to the row.
 pub(super) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Fence::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
+    let guard = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
     Unit { fence: guard, ..Unit::default() }
 }
 

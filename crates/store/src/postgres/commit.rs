@@ -117,8 +117,8 @@ impl Committer {
                 Transaction { pooled, locked, is_open: false }
             }
         };
-        let resolved = transaction.resolve(without(plan, left_out)).await?;
-        let changes = changes_of(plan, &resolved, left_out);
+        let resolved = transaction.resolve(plan, left_out).await?;
+        let changes = changes_of(plan, &resolved);
         let mut calls = transaction.opening();
         let first = calls.len();
         calls.extend(changes.calls());
@@ -127,7 +127,7 @@ impl Committer {
         calls.push(row_number.mark(plan.batch, plan.now, changes.seq));
         let answers = transaction.pooled.run(&calls).await?;
         check(&changes, plan, answers.get(first..).unwrap_or_default())?;
-        let results = with_conflicts(resolved.results.clone(), left_out);
+        let results = resolved.results.clone();
         match transaction.pooled.commit().await {
             Ok(()) => Ok(results),
             Err(failure) if failure.is_in_doubt => {
@@ -154,7 +154,11 @@ impl Transaction {
     }
 
     /// Reads everything that the plan depends on, under locks, and resolves it.
-    async fn resolve(&mut self, plan: Plan) -> Result<ResolvedPlan, Undone> {
+    async fn resolve<'p>(
+        &mut self,
+        plan: &'p Plan,
+        left_out: &BTreeSet<usize>,
+    ) -> Result<ResolvedPlan<'p>, Undone> {
         let fenced = plan.fenced();
         let instances = fenced.instances.into_iter();
         let instances: Vec<_> =
@@ -172,7 +176,7 @@ impl Transaction {
         }
         // After the row locks, which never wait, and before the lookups: what they read cannot
         // change until the commit.
-        let locks = lock::calls(&plan, &lookups);
+        let locks = lock::calls(plan, &lookups);
         let first = calls.len() + locks.len();
         calls.extend(locks);
         calls.extend(find.calls());
@@ -187,9 +191,8 @@ impl Transaction {
         let busy = self.locked.add(!instances.is_empty(), !tasks.is_empty(), &answers)?;
         let mut found = find.read(found.into_iter())?;
         let mut standing = self.locked.fences();
-        let resolved =
-            plan.resolve(&mut found, |unit| Ok(!touches(unit, &busy) && standing.admit(unit)));
-        Ok(resolved?)
+        let admits = |unit: &Unit| Ok(!touches(unit, &busy) && standing.admit(unit));
+        Ok(plan.resolve(left_out, &mut found, admits)?)
     }
 }
 
@@ -229,37 +232,12 @@ fn touches(unit: &Unit, tasks: &BTreeSet<TaskId>) -> bool {
         })
 }
 
-/// The plan with some units replaced by empty ones.
-fn without(plan: &Plan, left_out: &BTreeSet<usize>) -> Plan {
-    let mut plan = plan.clone();
-    for number in left_out {
-        if let Some(unit) = plan.units.get_mut(*number) {
-            *unit = Unit::default();
-        }
-    }
-    plan
-}
-
-/// A unit that was left out wrote nothing: its id was in use, which is a conflict for the machine.
-fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> Vec<UnitResult> {
-    for number in left_out {
-        if let Some(result) = results.get_mut(*number) {
-            *result = UnitResult::Conflict;
-        }
-    }
-    results
-}
-
 /// All changes, unit by unit: the fence first, then the writes.
-fn changes_of<'a>(
-    plan: &'a Plan,
-    resolved: &'a ResolvedPlan,
-    left_out: &BTreeSet<usize>,
-) -> Changes<'a> {
+fn changes_of<'a>(plan: &'a Plan, resolved: &'a ResolvedPlan<'_>) -> Changes<'a> {
     let mut changes = Changes::default();
     let mut writes = resolved.writes.iter().peekable();
     for (number, (unit, result)) in plan.units.iter().zip(&resolved.results).enumerate() {
-        if matches!(result, UnitResult::Done(_)) && !left_out.contains(&number) {
+        if matches!(result, UnitResult::Done(_)) {
             changes.guard(&unit.fence);
         }
         while let Some((_, write)) = writes.next_if(|(of, _)| *of == number) {

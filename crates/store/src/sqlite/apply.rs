@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_kernel::store::{
-    Error, Fence, InstanceRow, Plan, ResolvedPlan, TimerKey, TimerRow, Unit, UnitResult, Write,
+    Error, Fence, InstanceRow, Plan, ResolvedPlan, TimerKey, TimerRow, UnitResult, Write,
 };
 
 use super::db::Db;
@@ -36,31 +36,20 @@ pub(super) fn apply(
     left_out: &BTreeSet<usize>,
     mark: &mut Mark,
 ) -> Result<Vec<UnitResult>, Stop> {
-    let mut plan = plan.clone();
-    for number in left_out {
-        if let Some(unit) = plan.units.get_mut(*number) {
-            *unit = Unit::default();
-        }
-    }
     mark.batch = mark.batch.max(plan.batch);
     mark.clock = mark.clock.max(plan.now);
     let mut found = find(db, &plan.lookups(), plan.now)?;
-    let resolved = plan.resolve(&mut found, |unit| try_guard(db, &unit.fence, mark))?;
-    let ResolvedPlan { writes, mut results } = resolved;
+    let resolved = plan.resolve(left_out, &mut found, |unit| try_guard(db, &unit.fence, mark))?;
+    let ResolvedPlan { writes, results } = resolved;
     let mut timers = Timers::default();
     for (number, write) in writes {
         // Earlier writes of the unit are already in the transaction, so it cannot simply be
         // skipped: the caller rolls back and repeats the plan without it.
-        if !make(db, write, &mut timers, mark)? {
+        if !make(db, &write, &mut timers, mark)? {
             return Err(Stop::Fence(number));
         }
     }
     timers.flush(db)?;
-    for number in left_out {
-        if let Some(result) = results.get_mut(*number) {
-            *result = UnitResult::Conflict;
-        }
-    }
     Ok(results)
 }
 
@@ -87,62 +76,62 @@ fn note_instance(row: &InstanceRow, mark: &mut Mark) {
 }
 
 /// Makes one write; returns whether its fence held.
-fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Result<bool, Error> {
+fn make(db: &Db<'_>, write: &Write, timers: &mut Timers, mark: &mut Mark) -> Result<bool, Error> {
     match write {
         Write::InsertInstance(row) => {
-            note_instance(&row, mark);
-            if !instance::insert(db, &row)? {
+            note_instance(row, mark);
+            if !instance::insert(db, row)? {
                 return Err(Error::Bug(format!("the id {} was given out twice", row.id)));
             }
         }
         Write::History(row) => {
             mark.note(row.seq);
-            history::append(db, &row)?;
+            history::append(db, row)?;
         }
         Write::PutInbox(row) => {
             mark.note(row.seq);
-            inbox::put(db, &row)?;
+            inbox::put(db, row)?;
         }
-        Write::DeleteInbox { instance, seq } => inbox::delete(db, instance, seq)?,
-        Write::ReleaseInbox { instance, incident } => inbox::release(db, instance, incident)?,
-        Write::ClearHeld { instance } => inbox::clear_held(db, instance)?,
-        Write::ClearOpen { instance } => clear_open::clear(db, instance)?,
-        Write::PutOccurrence(row) => occurrence::put(db, &row)?,
-        Write::InsertTimer(row) => timers.insert(row),
-        Write::DeleteTimer(key) => timers.delete(db, key)?,
-        Write::MoveTimer { from, to } => timers.relocate(db, from, to)?,
-        Write::InsertTask(row) => task::insert(db, &row)?,
-        Write::UpdateTask { row, claims } => return task::replace(db, &row, claims),
-        Write::DeleteTask { id, claims } => return task::delete(db, id, claims),
-        Write::DetachTask(id) => task::detach(db, id)?,
-        Write::JoinTree { root } => tree::join(db, root)?,
-        Write::LeaveTree { root } => tree::leave(db, root)?,
+        Write::DeleteInbox { instance, seq } => inbox::delete(db, *instance, *seq)?,
+        Write::ReleaseInbox { instance, incident } => inbox::release(db, *instance, *incident)?,
+        Write::ClearHeld { instance } => inbox::clear_held(db, *instance)?,
+        Write::ClearOpen { instance } => clear_open::clear(db, *instance)?,
+        Write::PutOccurrence(row) => occurrence::put(db, row)?,
+        Write::InsertTimer(row) => timers.insert(row.clone()),
+        Write::DeleteTimer(key) => timers.delete(db, *key)?,
+        Write::MoveTimer { from, to } => timers.relocate(db, *from, *to)?,
+        Write::InsertTask(row) => task::insert(db, row)?,
+        Write::UpdateTask { row, claims } => return task::replace(db, row, *claims),
+        Write::DeleteTask { id, claims } => return task::delete(db, *id, *claims),
+        Write::DetachTask(id) => task::detach(db, *id)?,
+        Write::JoinTree { root } => tree::join(db, *root)?,
+        Write::LeaveTree { root } => tree::leave(db, *root)?,
         Write::PutMessage(row) => {
             mark.note(row.seq);
-            message::put(db, &row)?;
+            message::put(db, row)?;
         }
-        Write::DeleteMessage { channel, seq } => message::delete(db, &channel, seq)?,
-        Write::ExpireMessages { channel, now } => message::expire(db, &channel, now)?,
-        Write::ClearSignals { instance } => message::clear_signals(db, instance)?,
+        Write::DeleteMessage { channel, seq } => message::delete(db, channel, *seq)?,
+        Write::ExpireMessages { channel, now } => message::expire(db, channel, *now)?,
+        Write::ClearSignals { instance } => message::clear_signals(db, *instance)?,
         Write::PutSubscription(row) => {
             mark.note(row.seq);
-            subscription::put(db, &row)?;
+            subscription::put(db, row)?;
         }
-        Write::DeleteSubscription { channel, seq } => subscription::delete(db, &channel, seq)?,
-        Write::PutIncident(row) => incident::put(db, &row)?,
-        Write::DeleteIncident(id) => incident::delete(db, id)?,
-        Write::ClearIncidents { instance } => incident::clear(db, instance)?,
+        Write::DeleteSubscription { channel, seq } => subscription::delete(db, channel, *seq)?,
+        Write::PutIncident(row) => incident::put(db, row)?,
+        Write::DeleteIncident(id) => incident::delete(db, *id)?,
+        Write::ClearIncidents { instance } => incident::clear(db, *instance)?,
         Write::PutTags { instance, tags, attributes } => {
-            instance_tag::put(db, instance, &tags, &attributes)?;
+            instance_tag::put(db, *instance, tags, attributes)?;
         }
-        Write::InsertDefinition(row) => definition::insert(db, &row)?,
-        Write::RetireDefinition(id) => definition::retire(db, id)?,
+        Write::InsertDefinition(row) => definition::insert(db, row)?,
+        Write::RetireDefinition(id) => definition::retire(db, *id)?,
         Write::SetTriggers { name, definition, triggers } => {
-            trigger_start::set(db, &name, definition, &triggers)?;
+            trigger_start::set(db, name, *definition, triggers)?;
         }
-        Write::PutAnswer(row) => answer::put(db, &row)?,
-        Write::PutMessageId { id, expires_at } => message_id::put(db, &id, expires_at)?,
-        Write::Resume { at, audit } => node::resume(db, at, &audit)?,
+        Write::PutAnswer(row) => answer::put(db, row)?,
+        Write::PutMessageId { id, expires_at } => message_id::put(db, id, *expires_at)?,
+        Write::Resume { at, audit } => node::resume(db, *at, audit)?,
     }
     Ok(true)
 }

@@ -1,5 +1,7 @@
 //! Rows with defaults, stores in their own databases, and blocking calls, for the tests.
 
+use std::sync::Arc;
+
 use meantime_core::{
     DefinitionId, Event, InstanceId, Json, State, TaskId, TaskSpec, TimerId, Timestamp,
 };
@@ -51,12 +53,12 @@ pub(crate) fn next(row: &InstanceRow) -> InstanceRow {
 }
 
 pub(crate) fn start(row: &InstanceRow) -> Unit {
-    Unit { fence: Fence::Insert(Box::new(row.clone())), ..Unit::default() }
+    Unit { fence: Fence::Insert(Arc::new(row.clone())), ..Unit::default() }
 }
 
 /// The turn that leads to the row.
 pub(crate) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Fence::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
+    let guard = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
     Unit { fence: guard, ..Unit::default() }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use meantime_core::{
     DefinitionId, EffectKey, IncidentId, InstanceId, OccurrenceOutcome, TaskId, Timestamp, Trigger,
@@ -72,7 +73,9 @@ impl Tables {
     pub(super) fn apply_fence(&mut self, fence: Fence) {
         match fence {
             Fence::Free | Fence::Unchanged { .. } => {}
-            Fence::Insert(row) | Fence::Turn { row, .. } => self.put_instance(*row),
+            Fence::Insert(row) | Fence::Turn { row, .. } => {
+                self.put_instance(Arc::unwrap_or_clone(row));
+            }
             Fence::Task { row, .. } => self.replace_task(*row),
         }
     }

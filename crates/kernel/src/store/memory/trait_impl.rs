@@ -98,13 +98,13 @@ impl Tables {
     }
 
     /// Resolves and applies a plan.
-    fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
+    fn commit(&mut self, node: Option<u64>, plan: &Plan) -> Result<Vec<UnitResult>, Error> {
         self.nodes.check(node, plan.lease_term)?;
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
         let mut guards: Vec<Fence> = Vec::new();
-        let settled = plan.resolve(&mut found, |unit| {
+        let settled = plan.resolve(&BTreeSet::new(), &mut found, |unit| {
             let holds = fences.admit(unit);
             if holds {
                 guards.push(unit.fence.clone());
@@ -115,7 +115,7 @@ impl Tables {
             self.apply_fence(guard);
         }
         for (_, write) in settled.writes {
-            self.apply(write);
+            self.apply(write.into_owned());
         }
         self.nodes.committed(node, batch);
         self.clock = self.clock.max(now);
@@ -184,7 +184,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
-        Box::pin(std::future::ready(self.tables().commit(self.node, plan)))
+        Box::pin(std::future::ready(self.tables().commit(self.node, &plan)))
     }
 
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {

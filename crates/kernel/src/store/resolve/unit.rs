@@ -1,5 +1,8 @@
 //! Resolves units in order: preconditions, the fence, the writes, then the conditional writes.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use meantime_core::{Answer, DefinitionId, EffectKey, Event, InstanceId, Start, Timestamp};
 
 use super::snapshot::Snapshot;
@@ -10,30 +13,46 @@ use crate::store::{
 
 /// A resolved plan: the rows to write, and the result of each unit.
 #[derive(Debug, Default)]
-pub struct ResolvedPlan {
-    /// Rows to write, in order, with the number of the unit they belong to.
-    pub writes: Vec<(usize, Write)>,
+pub struct ResolvedPlan<'p> {
+    /// Rows to write, in order, with the number of the unit they belong to: those of the plan, and
+    /// those that were decided.
+    pub writes: Vec<(usize, Cow<'p, Write>)>,
     /// One result per unit, in order.
     pub results: Vec<UnitResult>,
 }
 
 impl Plan {
     /// Decides every unit in order. `fence` tries the fence of a unit and returns whether it holds.
+    /// Units that are left out count as conflicts and write nothing.
     pub fn resolve(
-        self,
+        &self,
+        left_out: &BTreeSet<usize>,
         snapshot: &mut Snapshot,
         mut fence: impl FnMut(&Unit) -> Result<bool, Error>,
-    ) -> Result<ResolvedPlan, Error> {
+    ) -> Result<ResolvedPlan<'_>, Error> {
         let mut resolved = ResolvedPlan::default();
-        for (number, unit) in self.units.into_iter().enumerate() {
+        for (number, unit) in self.units.iter().enumerate() {
+            if left_out.contains(&number) {
+                resolved.results.push(UnitResult::Conflict);
+                continue;
+            }
             let mut unit_resolver =
                 UnitResolver { now: self.now, snapshot, ended: None, done: UnitDone::default() };
-            let mut writes = Vec::new();
-            let result = match unit_resolver.unit(unit, &mut fence, &mut writes)? {
+            let result = match unit_resolver.admit(unit, &mut fence)? {
                 Some(failed) => failed,
-                None => UnitResult::Done(unit_resolver.done),
+                None => {
+                    let mut decided = Vec::new();
+                    unit_resolver.claim_all(unit, &mut decided);
+                    let decided_first = decided.drain(..).map(Cow::Owned);
+                    resolved.writes.extend(decided_first.map(|write| (number, write)));
+                    let planned = unit.writes.iter().map(Cow::Borrowed);
+                    resolved.writes.extend(planned.map(|write| (number, write)));
+                    unit_resolver.conditional_writes(unit, &mut decided);
+                    let decided_last = decided.into_iter().map(Cow::Owned);
+                    resolved.writes.extend(decided_last.map(|write| (number, write)));
+                    UnitResult::Done(unit_resolver.done)
+                }
             };
-            resolved.writes.extend(writes.into_iter().map(|write| (number, write)));
             resolved.results.push(result);
         }
         Ok(resolved)
@@ -50,11 +69,11 @@ pub(super) struct UnitResolver<'a> {
 }
 
 impl UnitResolver<'_> {
-    pub(super) fn unit(
+    /// Tries the fence of a unit; returns the result of a unit that is not admitted.
+    fn admit(
         &mut self,
-        unit: Unit,
+        unit: &Unit,
         fence: &mut impl FnMut(&Unit) -> Result<bool, Error>,
-        writes: &mut Vec<Write>,
     ) -> Result<Option<UnitResult>, Error> {
         // Everything that can reject the unit comes before the first change of the snapshot: a
         // rejected unit must leave no trace for the units after it.
@@ -72,7 +91,7 @@ impl UnitResolver<'_> {
         }
         // The fence comes last, because SQLite checks it by writing its row. If it does not hold,
         // the unit was computed from a stale row and must write nothing.
-        if !fence(&unit)? {
+        if !fence(unit)? {
             return Ok(Some(UnitResult::Conflict));
         }
         self.note_guard(&unit.fence);
@@ -80,15 +99,22 @@ impl UnitResolver<'_> {
             Fence::Insert(row) | Fence::Turn { row, .. } if row.phase.is_ended() => Some(row.id),
             _ => None,
         };
-        for precondition in unit.preconditions {
+        Ok(None)
+    }
+
+    /// Records the preconditions of a unit, which hold.
+    fn claim_all(&mut self, unit: &Unit, writes: &mut Vec<Write>) {
+        for precondition in &unit.preconditions {
             self.claim(precondition, &unit.fence, writes);
         }
+    }
+
+    /// Decides the conditional writes of a unit, which come after its other writes.
+    fn conditional_writes(&mut self, unit: &Unit, writes: &mut Vec<Write>) {
         unit.writes.iter().for_each(|write| self.note_write(write));
-        writes.extend(unit.writes);
-        for conditional_write in unit.conditional_writes {
-            self.conditional_write(conditional_write, writes);
+        for conditional_write in &unit.conditional_writes {
+            self.conditional_write(conditional_write.clone(), writes);
         }
-        Ok(None)
     }
 
     pub(super) fn refusal(&self, precondition: &Precondition) -> Option<Refusal> {
@@ -155,7 +181,7 @@ impl UnitResolver<'_> {
 
     pub(super) fn claim(
         &mut self,
-        precondition: Precondition,
+        precondition: &Precondition,
         fence: &Fence,
         writes: &mut Vec<Write>,
     ) {
@@ -164,12 +190,12 @@ impl UnitResolver<'_> {
                 if let Fence::Insert(row) = fence
                     && !row.phase.is_ended()
                 {
-                    self.snapshot.keys.insert((definition, key), row.id);
+                    self.snapshot.keys.insert((definition.clone(), key.clone()), row.id);
                 }
             }
             Precondition::NewRequest(answer) => {
                 self.snapshot.requests.insert(answer.key.clone(), answer.clone());
-                writes.push(Write::PutAnswer(answer));
+                writes.push(Write::PutAnswer(answer.clone()));
             }
         }
     }
