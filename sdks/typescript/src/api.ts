@@ -788,7 +788,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reports on several tasks. Each report has its own status. */
+        /**
+         * Reports on several tasks, and claims others in the same commit if the request has a claim. Each
+         *     report has its own status.
+         */
         post: operations["completeTasks"];
         delete?: never;
         options?: never;
@@ -1886,7 +1889,7 @@ export interface components {
                 attempt: number;
                 /**
                  * Format: date-time
-                 * @description When it can be claimed.
+                 * @description When it can be claimed; for a leased task, when it was claimed.
                  */
                 availableAt: string;
                 /**
@@ -2163,7 +2166,7 @@ export interface components {
             attempt: number;
             /**
              * Format: date-time
-             * @description When it can be claimed.
+             * @description When it can be claimed; for a leased task, when it was claimed.
              */
             availableAt: string;
             /**
@@ -2317,9 +2320,15 @@ export interface components {
         TaskReportResults: {
             /** @description In the order of the request. */
             results: components["schemas"]["TaskReportResult"][];
+            /**
+             * @description The claimed tasks, if the request has a claim. Empty if there are none, and if the claim
+             *     failed: the reports count all the same.
+             */
+            tasks?: components["schemas"]["ClaimedTask"][] | null;
         };
         /** @description Reports on several tasks. */
         TaskReports: {
+            claim?: components["schemas"]["TaskClaim"] | null;
             /** @description The reports, one for each task. */
             results: components["schemas"]["TaskReport"][];
         };
