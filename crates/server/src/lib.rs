@@ -23,6 +23,7 @@ mod engine;
 mod error_pages;
 mod extract;
 mod feed;
+mod http2;
 mod journey;
 mod notation;
 mod observe;

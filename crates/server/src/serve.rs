@@ -1,8 +1,8 @@
 //! The sockets: accepts connections, applies limits and timeouts, shuts down gracefully.
 //!
 //! ```text
-//!   accept ─► connection permit ─► TLS, if configured ─► HTTP/1.1 with limits on head, time and
-//!                                                        idle connections ─► router
+//!   accept ─► connection permit ─► TLS, if configured ─► HTTP/1.1 or HTTP/2, with limits on head,
+//!                                                        time and idle connections ─► router
 //!   stop: no new connections, no new requests on open ones, all waits end, then the engine stops
 //! ```
 
@@ -17,7 +17,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::STRICT_TRANSPORT_SECURITY;
-use axum::http::{HeaderValue, Response};
+use axum::http::{HeaderValue, Response, StatusCode, Version};
 use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,6 +31,7 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::concurrency::is_about_health;
 use crate::connection::{ConnectionLimit, ConnectionPermit};
+use crate::http2::{self, Activity};
 use crate::overload;
 use crate::problem::{Problem, ProblemCode};
 use crate::rate_limit::PeerAddress;
@@ -164,6 +165,19 @@ struct ConnectionHandler {
     hsts: Option<HeaderValue>,
 }
 
+/// What a connection speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+impl Protocol {
+    fn of(is_http2: bool) -> Self {
+        if is_http2 { Self::Http2 } else { Self::Http1 }
+    }
+}
+
 /// A connection with its peer address and client certificate.
 struct Connection {
     peer: SocketAddr,
@@ -186,14 +200,23 @@ impl ConnectionHandler {
         mut connection: Connection,
         watcher: Watcher,
     ) {
-        let Some(tls) = &self.tls else {
-            return self.serve_http(stream, connection, watcher).await;
-        };
         let limit = Duration::from(self.http.header_timeout);
+        let Some(tls) = &self.tls else {
+            let preface = tokio::select! {
+                preface = tokio::time::timeout(limit, http2::has_preface(&stream)) => preface,
+                // A connection that has sent nothing does not delay the stop.
+                () = self.app.drain_started() => return,
+            };
+            if let Ok(Ok(is_http2)) = preface {
+                self.serve_http(stream, connection, Protocol::of(is_http2), watcher).await;
+            }
+            return;
+        };
         match tokio::time::timeout(limit, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => {
                 connection.certificate = certificate;
-                self.serve_http(stream, connection, watcher).await;
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(http2::ALPN);
+                self.serve_http(stream, connection, Protocol::of(is_http2), watcher).await;
             }
             // Expected on public addresses, so only debug level.
             Ok(Err(error)) => {
@@ -207,13 +230,15 @@ impl ConnectionHandler {
         self: Arc<Self>,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         connection: Connection,
+        protocol: Protocol,
         watcher: Watcher,
     ) {
-        let builder = self.connection_builder(connection.permit.is_reserved);
         let Connection { peer, permit, certificate } = connection;
         let is_reserved = permit.is_reserved;
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let refused = self.reject_early(&request, is_reserved);
+        let (server, activity) = (self.clone(), Activity::new());
+        let requests = activity.clone();
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            let refused = server.reject_early(&mut request, is_reserved);
             let mut request: Request = request.map(Body::new);
             if refused.is_none() {
                 request.extensions_mut().insert(PeerAddress(peer));
@@ -221,7 +246,9 @@ impl ConnectionHandler {
                     request.extensions_mut().insert(certificate.clone());
                 }
             }
-            let server = self.clone();
+            let server = server.clone();
+            // An HTTP/1.1 connection has one request at a time and a timeout of its own.
+            let guard = (protocol == Protocol::Http2).then(|| requests.begin());
             async move {
                 let mut response = match refused {
                     Some(refused) => refused,
@@ -230,21 +257,47 @@ impl ConnectionHandler {
                 if let Some(hsts) = &server.hsts {
                     response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
                 }
-                Ok::<Response<Body>, Infallible>(response)
+                Ok::<Response<Body>, Infallible>(match guard {
+                    Some(guard) => guard.hold(response),
+                    None => response,
+                })
             }
         });
-        let http = builder.serve_connection(TokioIo::new(stream), service);
+        let stream = TokioIo::new(stream);
         // Errors of the connection concern only its client.
-        let _ = watcher.watch(http).await;
+        match protocol {
+            Protocol::Http1 => {
+                let http = self.connection_builder(is_reserved).serve_connection(stream, service);
+                let _ = watcher.watch(http).await;
+            }
+            // Reserved connections are for single questions about health.
+            Protocol::Http2 if is_reserved => {}
+            Protocol::Http2 => {
+                let http = http2::builder(&self.http).serve_connection(stream, service);
+                tokio::select! {
+                    _ = watcher.watch(http) => {}
+                    () = activity.idle_for(self.http.header_timeout.into()) => {}
+                }
+            }
+        }
         drop(permit);
     }
 
     /// The response to a request that is rejected by its request line.
     fn reject_early(
         &self,
-        request: &hyper::Request<Incoming>,
+        request: &mut hyper::Request<Incoming>,
         is_reserved: bool,
     ) -> Option<Response<Body>> {
+        if request.version() == Version::HTTP_2 {
+            // The library limits the size of the fields, not their number.
+            if request.headers().len() > self.http.max_headers {
+                return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
+            }
+            if let Err(problem) = http2::adopt_authority(request) {
+                return Some(problem.into_response());
+            }
+        }
         let path = request.uri().path();
         if is_reserved && !is_about_health(path) {
             let text = "too many connections";

@@ -24,6 +24,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::http2;
 use crate::settings::{ClientCertificates, TlsSettings};
 
 /// Why TLS cannot be used.
@@ -208,7 +209,7 @@ impl TlsFiles {
         };
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| unusable(&self.cert, error.into()))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![http2::ALPN.to_vec(), b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }
 }

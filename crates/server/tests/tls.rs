@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use axum::http::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use meantime_kernel::store::MemoryStore;
 use meantime_server::{
     App, BoundServer, ClientCertificates, Engine, Settings, SourceFormats, check_tls, notations,
@@ -64,6 +66,8 @@ struct Stage {
     directory: TempDir,
     authority: Authority,
     address: SocketAddr,
+    /// The protocols that the client offers, best first.
+    offered: Vec<Vec<u8>>,
 }
 
 /// A server with a certificate, and with the same authority for clients if they need one.
@@ -82,7 +86,8 @@ async fn stage(clients: Option<ClientCertificates>) -> (Stage, Issued) {
     let serving = listen(settings).await;
     let address = serving.address().expect("an address");
     tokio::spawn(serving.run(std::future::pending()));
-    (Stage { directory, authority, address }, issued)
+    let offered = vec![b"http/1.1".to_vec()];
+    (Stage { directory, authority, address, offered }, issued)
 }
 
 async fn listen(settings: Settings) -> BoundServer {
@@ -111,7 +116,7 @@ impl Stage {
                 config.with_client_auth_cert(vec![cert.der().clone()], key).expect("a client")
             }
         };
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols.clone_from(&self.offered);
         let stream = TcpStream::connect(self.address).await?;
         let name = ServerName::try_from("localhost").expect("a name");
         TlsConnector::from(Arc::new(config)).connect(name, stream).await
@@ -155,6 +160,24 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     // The connection may also be reset.
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[tokio::test]
+async fn a_client_that_offers_http_2_gets_it() {
+    let (mut stage, _) = stage(None).await;
+    stage.offered = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+    let stream = stage.connect(&[&TLS13], None).await.expect("a connection");
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let executor = TokioExecutor::new();
+    let (mut requests, connection) =
+        hyper::client::conn::http2::handshake(executor, TokioIo::new(stream))
+            .await
+            .expect("a handshake");
+    tokio::spawn(connection);
+    let request = Request::get("https://localhost/healthz").body(String::new());
+    let answer = requests.send_request(request.expect("a request")).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    assert!(answer.headers().contains_key("strict-transport-security"));
 }
 
 #[tokio::test]

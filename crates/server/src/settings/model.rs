@@ -155,6 +155,8 @@ pub struct HttpSettings {
     pub max_connections: usize,
     /// Maximum number of connections per address; for IPv6 per /64 network.
     pub max_connections_per_address: usize,
+    /// Maximum number of requests in flight on one HTTP/2 connection, waiting ones included.
+    pub max_streams: u32,
     /// Maximum number of requests in flight; waiting requests do not count.
     pub max_requests: usize,
     /// Maximum number of requests that wait for a body, an instance, tasks or events.
@@ -179,6 +181,7 @@ impl Default for HttpSettings {
             body_timeout: Period::seconds(30),
             max_connections: 10_000,
             max_connections_per_address: 2_048,
+            max_streams: 256,
             max_requests: 1_024,
             max_waiting: 8_192,
             max_wait: Period::seconds(25),
