@@ -286,7 +286,7 @@ async fn to_event(
 }
 
 /// The cursor of an entry: the instant, and the timer, or the schedule with its occurrence.
-fn write_cursor(key: DueKey) -> String {
+pub(super) fn write_cursor(key: DueKey) -> String {
     let at = key.at.as_millis();
     match key.of {
         DueOf::Timer(id) => format!("{at}.{id}"),
@@ -297,7 +297,7 @@ fn write_cursor(key: DueKey) -> String {
 }
 
 /// Reads what [`write_cursor`] wrote.
-fn read_cursor(text: &str) -> Option<DueKey> {
+pub(super) fn read_cursor(text: &str) -> Option<DueKey> {
     let instant = |text: &str| Timestamp::try_from_millis(text.parse().ok()?).ok();
     let (at, of) = text.split_once('.')?;
     let of = match of.split_once('.') {

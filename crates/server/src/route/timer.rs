@@ -98,12 +98,12 @@ async fn list(
     ok(Page { items, next_cursor })
 }
 
-fn cursor_of(key: &TimerKey) -> String {
+pub(super) fn cursor_of(key: &TimerKey) -> String {
     let frozen = if key.frozen { 'f' } else { 'a' };
     format!("{frozen}.{}.{}", key.due_at.as_millis(), key.id)
 }
 
-fn parse_cursor_key(text: &str) -> Option<TimerKey> {
+pub(super) fn parse_cursor_key(text: &str) -> Option<TimerKey> {
     let mut parts = text.splitn(3, '.');
     let frozen = match parts.next()? {
         "f" => true,
