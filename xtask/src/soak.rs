@@ -1,7 +1,7 @@
 //! `soak`: the long-running rigs of the simulator.
 //!
 //! Rigs are optimised builds in their own process. Their scratch files are below `target`, on a
-//! real disk. `soak workers` belongs to the SDKs (`sdk.rs`), and `soak credentials` runs tests of the
+//! real disk. `soak workers` belongs to the SDKs (`sdk.rs`); `soak credentials` runs tests of the
 //! server with other seeds.
 
 use anyhow::{Context, Result, bail};

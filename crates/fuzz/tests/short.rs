@@ -30,5 +30,7 @@ macro_rules! targets {
     };
 }
 
-targets!(json number time pattern dataweave format feel script schema journey bpmn flow openapi surface row log
-    form id);
+targets! {
+    json number time pattern dataweave format feel script schema journey bpmn flow openapi surface
+    row log form id
+}

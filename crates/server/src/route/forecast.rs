@@ -286,7 +286,7 @@ async fn to_event(
 }
 
 /// The cursor of an entry: the instant, and the timer, or the schedule with its occurrence.
-pub(super) fn write_cursor(key: DueKey) -> String {
+fn write_cursor(key: DueKey) -> String {
     let at = key.at.as_millis();
     match key.of {
         DueOf::Timer(id) => format!("{at}.{id}"),
@@ -296,8 +296,14 @@ pub(super) fn write_cursor(key: DueKey) -> String {
     }
 }
 
+/// Reads a cursor, and writes what was read.
+#[cfg(feature = "fuzz")]
+pub(crate) fn rewrite_cursor(text: &str) -> Option<String> {
+    read_cursor(text).map(write_cursor)
+}
+
 /// Reads what [`write_cursor`] wrote.
-pub(super) fn read_cursor(text: &str) -> Option<DueKey> {
+fn read_cursor(text: &str) -> Option<DueKey> {
     let instant = |text: &str| Timestamp::try_from_millis(text.parse().ok()?).ok();
     let (at, of) = text.split_once('.')?;
     let of = match of.split_once('.') {

@@ -28,10 +28,8 @@ mod why;
 pub use router::unlisted_paths;
 pub(crate) use router::{BASE, api, router};
 
-/// Reads a text as a cursor of timers and of forecasts, and writes what was read.
 #[cfg(feature = "fuzz")]
-pub(crate) fn rewrite_cursors(text: &str) -> Vec<String> {
-    let timer = timer::parse_cursor_key(text).map(|key| timer::cursor_of(&key));
-    let forecast = forecast::read_cursor(text).map(forecast::write_cursor);
-    timer.into_iter().chain(forecast).collect()
-}
+pub(crate) use {
+    forecast::rewrite_cursor as rewrite_forecast_cursor,
+    timer::rewrite_cursor as rewrite_timer_cursor,
+};
