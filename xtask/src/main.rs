@@ -47,6 +47,9 @@ Commands:
   soak workers [--seconds N] [--seed X]
                     a Python and a TypeScript worker behind a proxy with faults: no
                     report may be lost or take effect twice
+  soak credentials [--rounds N] [--seed X]
+                    journeys whose callers send generated credentials, across restarts
+                    and nodes; nobody's may count for another request
   fuzz [TARGET] [--seconds N] [--seed S]
                     generated input for every parser, evaluator, decoder and formatter;
                     `--case C` repeats one case

@@ -21,14 +21,14 @@ pub(crate) fn cargo_run<S: AsRef<str>>(args: &[S]) -> Result<()> {
     cargo_run_with(args, None)
 }
 
-/// Like [`cargo_run`], with an environment variable for the processes that cargo starts.
-pub(crate) fn cargo_run_with<S: AsRef<str>>(
+/// Like [`cargo_run`], with environment variables for the processes that cargo starts.
+pub(crate) fn cargo_run_with<'v, S: AsRef<str>>(
     args: &[S],
-    variable: Option<(&str, &str)>,
+    variables: impl IntoIterator<Item = (&'v str, &'v str)>,
 ) -> Result<()> {
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
     let mut command = cargo();
-    command.args(&args).envs(variable).current_dir(root()?);
+    command.args(&args).envs(variables).current_dir(root()?);
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "`cargo {}` failed ({status})", args.join(" "));
     Ok(())

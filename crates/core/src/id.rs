@@ -120,9 +120,17 @@ fn read_base32(text: &str) -> Option<u128> {
 fn read_key(text: &str) -> Option<EffectKey> {
     let mut parts = text.splitn(3, '-');
     let instance = InstanceId(read_base32(parts.next()?)?);
-    let turn_no = parts.next()?.parse().ok()?;
-    let ordinal = parts.next()?.parse().ok()?;
+    let turn_no = read_number(parts.next()?)?;
+    let ordinal = read_number(parts.next()?)?;
     Some(EffectKey { instance, turn_no, ordinal })
+}
+
+/// A number as it is written: the parser of the standard library also takes signs and zeros in
+/// front of it, and an id would have several texts.
+fn read_number<T: FromStr>(text: &str) -> Option<T> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_padded = text.len() > 1 && text.starts_with('0');
+    text.parse().ok().filter(|_| is_plain && !is_padded)
 }
 
 impl fmt::Display for EffectKey {
@@ -253,6 +261,17 @@ mod tests {
         let task = TaskId(late.effect(7, 3));
         assert_eq!(task.to_string().parse::<TaskId>().unwrap(), task);
         assert_eq!(early.order(), 5);
+    }
+
+    #[test]
+    fn an_id_has_one_text() {
+        let key = InstanceId::new(6, 0).effect(0, 30);
+        let text = TaskId(key).to_string();
+        assert_eq!(text.parse::<TaskId>().unwrap(), TaskId(key));
+        let instance = text.strip_suffix("-0-30").unwrap();
+        for rest in ["-+0-30", "-0-+30", "-00-30", "-0-030", "--0-30", "-0-", "--30"] {
+            assert!(format!("{instance}{rest}").parse::<TaskId>().is_err(), "{rest}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Generated input for the parsers, evaluators, decoders and formatters of the pure crates (never
-//! published).
+//! Generated input for parsers, evaluators, decoders and formatters: everything that reads what
+//! others wrote (never published).
 //!
 //! A case is made from a seed and a number, so a failure can be repeated with both. There is no
 //! feedback from coverage: cases are mutations of texts that reach deep code, with words of the
@@ -9,8 +9,11 @@
 mod case_random;
 mod mutate;
 mod notation;
+mod request;
 mod run_case;
 mod seed_inputs;
+mod stored;
+mod surface;
 mod target;
 
 pub use case_random::CaseRandom;

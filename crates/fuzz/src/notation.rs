@@ -2,8 +2,8 @@
 //! would never be valid.
 
 use meantime_core::{
-    Cx, Definition, Effect, EffectKey, Event, InstanceId, Json, Limits, Notation, Source, Start,
-    StartCause, State, TaskOutcome, Timestamp, Turn,
+    Cx, Definition, Effect, EffectKey, Event, InstanceId, Json, Limits, Notation, Source,
+    SourceFile, Start, StartCause, State, TaskOutcome, Timestamp, Turn,
 };
 
 use crate::case_random::CaseRandom;
@@ -24,22 +24,37 @@ const INPUT_DOCUMENTS: &[&str] = &[
 /// Turns of one instance.
 const MAX_TURNS: u64 = 6;
 
+/// What a turn leaves is given to this, beside a damaged copy of its state.
+pub(crate) type TurnVisitor =
+    dyn Fn(&dyn Notation, &Definition, &Turn, &State, &Cx<'_>, &mut CaseRandom);
+
 pub(crate) fn run_definition(notation: &dyn Notation, text: &str, random: &mut CaseRandom) {
+    run_source(notation, text, Vec::new(), &|_, _, _, _, _, _| {}, random);
+}
+
+/// Runs a source with its files.
+pub(crate) fn run_source(
+    notation: &dyn Notation,
+    text: &str,
+    files: Vec<SourceFile>,
+    visit: &TurnVisitor,
+    random: &mut CaseRandom,
+) {
     let limits = Limits::default();
-    let source = Source { name: "fuzz".to_owned(), text: text.into(), files: Vec::new() };
+    let source = Source { name: "fuzz".to_owned(), text: text.into(), files };
     let compiled = notation.compile(&source, &limits);
     let now = Timestamp::parse("2026-01-31T10:00:00Z").unwrap_or_default();
     for definition in compiled.definitions.iter().take(2) {
         let _ = notation.lint(definition, now);
-        run_turns(notation, definition, &limits, now, random);
+        run_turns(notation, definition, visit, (&limits, now), random);
     }
 }
 
 fn run_turns(
     notation: &dyn Notation,
     definition: &Definition,
-    limits: &Limits,
-    now: Timestamp,
+    visit: &TurnVisitor,
+    (limits, now): (&Limits, Timestamp),
     random: &mut CaseRandom,
 ) {
     let start = Start::new(StartCause::Api, random_document(random));
@@ -64,6 +79,7 @@ fn run_turns(
         };
         let state = State::new(turn.state.format, bytes);
         let _ = notation.inspect(definition, &state);
+        visit(notation, definition, &turn, &state, &cx(turn_no), random);
         match notation.advance(definition, &state, &events, &cx(turn_no)) {
             Ok(next) => turn = next,
             Err(_) => return,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use meantime_bpmn::Bpmn;
 use meantime_core::time::{Cron, Cycle, Span, Timestamp, Zone};
-use meantime_core::{Json, Limits};
+use meantime_core::{Json, Limits, SourceFile};
 use meantime_dataweave::{EvalContext, EvalLimits, Script};
 use meantime_flow::Flow;
 use meantime_journey::JourneyNotation;
@@ -14,8 +14,8 @@ use meantime_value::json::{Layout, read, write};
 use meantime_value::{Number, Pattern, Value};
 
 use crate::case_random::CaseRandom;
-use crate::notation;
 use crate::seed_inputs::{self, read_fenced_blocks, read_hostile, read_lines};
+use crate::{notation, request, stored, surface};
 
 /// Budget of one evaluation, in operations.
 const MAX_OPS: u64 = 200_000;
@@ -55,7 +55,7 @@ impl Target {
 }
 
 /// Every target.
-pub static TARGETS: [Target; 12] = [
+pub static TARGETS: [Target; 18] = [
     Target::new("json", JSON_WORDS, json_seeds, fuzz_json),
     Target::new("number", NUMBER_WORDS, number_seeds, fuzz_number),
     Target::new("time", TIME_WORDS, time_seeds, fuzz_time),
@@ -68,6 +68,12 @@ pub static TARGETS: [Target; 12] = [
     Target::new("journey", JOURNEY_WORDS, journey_seeds, fuzz_journey),
     Target::new("bpmn", BPMN_WORDS, bpmn_seeds, fuzz_bpmn),
     Target::new("flow", SCRIPT_WORDS, flow_seeds, fuzz_flow),
+    Target::new("openapi", OPENAPI_WORDS, openapi_seeds, fuzz_openapi),
+    Target::new("surface", JOURNEY_WORDS, journey_seeds, fuzz_surface),
+    Target::new("row", &["00", "ff", "9f", "bf", "a1"], stored::row_seeds, stored::fuzz_row),
+    Target::new("log", &["1 ", "3 ", "9 "], stored::log_seeds, stored::fuzz_log),
+    Target::new("form", request::FORM_WORDS, request::form_seeds, request::fuzz_form),
+    Target::new("id", request::ID_WORDS, request::id_seeds, request::fuzz_id),
 ];
 
 fn to_strings(texts: &[&str]) -> Vec<String> {
@@ -588,4 +594,72 @@ fn flow_seeds() -> Vec<String> {
 
 fn fuzz_flow(text: &str, random: &mut CaseRandom) {
     notation::run_definition(&Flow, text, random);
+}
+
+const OPENAPI_WORDS: &[&str] = &[
+    "openapi: 3.1.0",
+    "servers: [{url: ",
+    "variables: {host: {default: ",
+    "{host}",
+    "paths:",
+    "  /accounts/{id}:",
+    "get: ",
+    "operationId: getAccount",
+    "parameters: [{name: id, in: path, required: true}]",
+    "$ref: \"#/components/parameters/Tenant\"",
+    "$ref: '#/paths/~1a/get'",
+    "components:",
+    "in: header",
+    "&a",
+    "*a",
+    "<<: *a",
+    "\n  ",
+    "- ",
+    "{",
+    "}",
+    "[",
+    "]",
+];
+
+/// Files of the corpus that journeys refer to.
+fn openapi_seeds() -> Vec<String> {
+    let mut seeds = read_fenced_blocks("crates/journey/tests/diagnostics", "file");
+    seeds.retain(|text| text.contains("openapi"));
+    seeds.extend(to_strings(&[
+        "{\"openapi\": \"3.0.3\", \"servers\": [{\"url\": \"http://a.test\"}], \"paths\": {\"/x\": \
+         {\"post\": {\"operationId\": \"getAccount\"}}}}",
+        "openapi: 3.1.0\nservers: [{url: http://a.test/}]\npaths: {/x: &x {get: {operationId: \
+         getAccount, parameters: &p [{name: q, in: query, required: true}]}}, /y: {<<: *x}}\n",
+    ]));
+    seeds
+}
+
+/// Uses the text as a file that a journey refers to and whose operation it calls.
+fn fuzz_openapi(text: &str, random: &mut CaseRandom) {
+    let source = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n  \
+         apis: {bank: {openApiRef: bank.yaml}}\n  start: a\n  states:\n    \
+         a: {type: task, task: {kind: httpCall:v1, operationRef: bank.getAccount, params: {path: \
+         {id: \"${context.a}\"}, query: {q: 1}, headers: {X-Tenant: t}}, resultVar: r}, \
+         next: done}\n    done: {type: succeed}\n";
+    let _ = meantime_journey::surface::references(text);
+    let files = vec![SourceFile { name: "bank.yaml".to_owned(), text: text.to_owned() }];
+    notation::run_source(
+        &JourneyNotation::default(),
+        source,
+        files,
+        &|_, _, _, _, _, _| {},
+        random,
+    );
+}
+
+/// Runs a journey, and shows it to clients after every turn.
+fn fuzz_surface(text: &str, random: &mut CaseRandom) {
+    let _ = meantime_journey::surface::references(text);
+    notation::run_source(
+        &JourneyNotation::default(),
+        text,
+        Vec::new(),
+        &surface::show_turn,
+        random,
+    );
 }

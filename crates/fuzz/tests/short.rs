@@ -30,4 +30,7 @@ macro_rules! targets {
     };
 }
 
-targets!(json number time pattern dataweave format feel script schema journey bpmn flow);
+targets! {
+    json number time pattern dataweave format feel script schema journey bpmn flow openapi surface
+    row log form id
+}

@@ -23,6 +23,8 @@ mod engine;
 mod error_pages;
 mod extract;
 mod feed;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod http2;
 mod journey;
 mod notation;

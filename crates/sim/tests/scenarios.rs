@@ -80,7 +80,7 @@ struct Rig {
     run: fn(&Scenario) -> Result<(), Failed>,
 }
 
-const RIGS: [Rig; 10] = [
+const RIGS: [Rig; 11] = [
     Rig { name: "memory", cost: Cost::Low, run: expected_trace_comes_out },
     Rig { name: "sqlite", cost: Cost::High, run: |it| traces_agree(it, &sqlite) },
     Rig { name: "again", cost: Cost::Low, run: plays_the_same_twice },
@@ -95,6 +95,7 @@ const RIGS: [Rig; 10] = [
         run: |it| survives_lost(it, CommitFault::LostCommit),
     },
     Rig { name: "slow_turns", cost: Cost::Low, run: slow_turns_end_the_same },
+    Rig { name: "slow_turns_postgres", cost: Cost::Most, run: slow_turns_end_the_same_on_postgres },
     Rig { name: "crash_memory", cost: Cost::Low, run: |it| survives_every_crash(it, &memory) },
     Rig { name: "crash_sqlite", cost: Cost::High, run: |it| survives_every_crash(it, &sqlite) },
     Rig { name: "postgres", cost: Cost::High, run: |it| traces_agree(it, &postgres) },
@@ -163,6 +164,19 @@ fn slow_turns_end_the_same(scenario: &Scenario) -> Result<(), Failed> {
         same_timelines(&whole, &crashed, &format!("with slow turns, after commit {commit}"))?;
     }
     Ok(())
+}
+
+/// The same where a slow turn gives up the locks of its batch, with a crash in the middle.
+fn slow_turns_end_the_same_on_postgres(scenario: &Scenario) -> Result<(), Failed> {
+    let whole = memory(&|store| play(scenario, store, None));
+    let slow = postgres(&|store| play_with_slow_turns(scenario, store, None));
+    same_timelines(&whole, &slow, "with slow turns")?;
+    if scenario.script.iter().any(|line| line.starts_with("together")) {
+        return Ok(());
+    }
+    let commit = slow.commits.div_ceil(2);
+    let crashed = postgres(&|store| play_with_slow_turns(scenario, store, Some(commit)));
+    same_timelines(&whole, &crashed, &format!("with slow turns, after commit {commit}"))
 }
 
 fn survives_every_crash(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {

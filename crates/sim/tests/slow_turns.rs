@@ -17,6 +17,8 @@ use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::store::{MemoryStore, Page, Phase, Recovered, Store};
 use meantime_sim::harness::{CallStatus, SimKernel, SlowTurns, block_on};
 use meantime_sim::probe::Probe;
+use meantime_store::postgres::cluster::{Database, database};
+use meantime_store::postgres::{LeaseClock, Options, PostgresStore};
 
 const PROBES: &str = "
 probe waits
@@ -181,6 +183,74 @@ fn a_second_cancel_ends_an_instance_without_its_notation() {
     assert!(matches!(sim.call(cancel(one), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
     assert_eq!(phase(&sim, one), Phase::Cancelled);
     assert!(matches!(sim.call_status(first), CallStatus::Answered(Ok(_))));
+}
+
+/// Attempts of a node to get at a row whose lock another one is about to give up.
+const ATTEMPTS: usize = 1_000;
+
+/// Two nodes on one database, with clocks that the test moves.
+struct TwoNodes {
+    sims: [SimKernel; 2],
+    _database: Database,
+}
+
+impl TwoNodes {
+    fn new() -> Self {
+        let database = database().expect("PostgreSQL");
+        let node = || -> Arc<dyn Store> {
+            let idle_timeout = std::time::Duration::from_mins(10);
+            let lease_clock = LeaseClock::Caller;
+            let options = Options { lease_clock, idle_timeout, ..database.options() };
+            Arc::new(block_on(PostgresStore::open(options)).expect("it opens"))
+        };
+        let sims = [node(), node()].map(|store| SimKernel::with_probes(store, PROBES));
+        let mut nodes = Self { sims, _database: database };
+        nodes.renew_leases();
+        nodes
+    }
+
+    fn renew_leases(&mut self) {
+        for _ in 0..2 {
+            self.sims.iter_mut().for_each(SimKernel::renew_lease);
+        }
+    }
+
+    /// Gives a command to the second node, which tries again while the row is locked.
+    fn call_other(&mut self, command: Command) -> CallStatus {
+        let (ticket, _) = self.sims[1].call(command, Wait::Quiet);
+        for _ in 0..ATTEMPTS {
+            if self.sims[1].call_status(ticket) != CallStatus::Waiting {
+                break;
+            }
+            self.renew_leases();
+            self.sims.iter_mut().for_each(|sim| sim.advance_real(100));
+        }
+        self.sims[1].call_status(ticket)
+    }
+}
+
+#[test]
+fn on_postgresql_a_slow_turn_gives_up_its_locks_and_the_fence_decides() {
+    let mut nodes = TwoNodes::new();
+    for (command, expected) in
+        [(cancel as fn(InstanceId) -> Command, Phase::Cancelled), (signal, Phase::Completed)]
+    {
+        let one = started(nodes.sims[0].call(start("waits"), Wait::Quiet).1);
+        nodes.sims[0].set_slow_turns(SlowTurns::Held);
+        let (slow, status) = nodes.sims[0].call(signal(one), Wait::Quiet);
+        assert_eq!(status, CallStatus::Waiting);
+        let conflicts = nodes.sims[0].counters().conflicts;
+        let answered = nodes.call_other(command(one));
+        assert!(matches!(answered, CallStatus::Answered(Ok(_))), "{expected:?}: {answered:?}");
+        assert_eq!(phase(&nodes.sims[1], one), expected);
+        // The turn was computed from a state that is no longer the latest.
+        nodes.sims[0].set_slow_turns(SlowTurns::None);
+        nodes.sims[0].run();
+        let told = nodes.sims[0].call_status(slow);
+        assert_eq!(told, CallStatus::Answered(Err(Error::InstanceEnded(one))));
+        assert_eq!(nodes.sims[0].counters().conflicts, conflicts + 1);
+        assert_eq!(phase(&nodes.sims[0], one), expected);
+    }
 }
 
 /// A notation whose definition `slow` computes until the test releases it.

@@ -81,6 +81,16 @@ impl Server {
         assert!(sent.success(), "kill {name} {id}");
     }
 
+    /// A line of what the operating system knows about the memory of the process, in KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory_kib(&self, name: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        number.unwrap_or_else(|| panic!("no {name} in {status}"))
+    }
+
     /// Asks the server to end, and waits for it.
     pub(crate) fn stop(mut self) -> Option<i32> {
         self.signal("-TERM");

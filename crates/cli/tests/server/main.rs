@@ -6,6 +6,7 @@ mod crash;
 mod everyday;
 mod http;
 mod journeys;
+mod memory;
 mod postgres;
 mod request;
 mod tour;

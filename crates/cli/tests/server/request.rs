@@ -14,6 +14,17 @@ pub(crate) fn post(url: &str, path: &str, headers: &str, body: &Value) -> io::Re
     ask(url, "POST", path, headers, &body.to_string())
 }
 
+/// Posts a source; returns the status and the body.
+#[cfg(target_os = "linux")]
+pub(crate) fn post_text(
+    url: &str,
+    path: &str,
+    kind: &str,
+    source: &str,
+) -> io::Result<(u16, Value)> {
+    ask_as(url, "POST", path, "", (kind, source))
+}
+
 /// Gets a path; returns the status and the body.
 pub(crate) fn get(url: &str, path: &str) -> io::Result<(u16, Value)> {
     get_with(url, path, "")
@@ -25,6 +36,16 @@ pub(crate) fn get_with(url: &str, path: &str, headers: &str) -> io::Result<(u16,
 }
 
 fn ask(url: &str, method: &str, path: &str, headers: &str, body: &str) -> io::Result<(u16, Value)> {
+    ask_as(url, method, path, headers, ("application/json", body))
+}
+
+fn ask_as(
+    url: &str,
+    method: &str,
+    path: &str,
+    headers: &str,
+    (kind, body): (&str, &str),
+) -> io::Result<(u16, Value)> {
     let address = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -32,7 +53,7 @@ fn ask(url: &str, method: &str, path: &str, headers: &str, body: &str) -> io::Re
     write!(
         stream,
         "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+         content-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

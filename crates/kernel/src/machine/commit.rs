@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
+use meantime_core::{DefinitionId, InstanceId, Outcome, TaskKind, Termination};
 
 use super::batch::{Batch, BatchEntry, CacheUpdate, UnitOrigin};
 use super::engine::Machine;
@@ -265,7 +265,7 @@ impl Machine {
                 for cache_update in cache_updates {
                     self.apply_cache_update(cache_update);
                 }
-                self.spread(&done);
+                self.spread(&done, Some(row.definition));
                 let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
                     && row.meta.held.is_none();
                 let ended = row.phase.is_ended();
@@ -379,8 +379,9 @@ impl Machine {
         self.claims.changed(row, self.now.engine);
     }
 
-    /// Wakes the instances that got events or cancels, or were accepted, by the same commit.
-    pub(super) fn spread(&mut self, done: &UnitDone) {
+    /// Wakes the instances that got events or cancels, or were accepted, by the same commit, in a
+    /// turn of an instance of `parent`.
+    pub(super) fn spread(&mut self, done: &UnitDone, parent: Option<DefinitionId>) {
         for id in &done.woken {
             let mailbox = self.mailboxes.open(*id);
             mailbox.durable |= !(is_injected(InjectedBug::LoseWakeUp) && mailbox.in_flight);
@@ -391,9 +392,7 @@ impl Machine {
             self.mailboxes.wake(*id, Class::Cancels);
         }
         for (id, definition) in done.accepted.iter().zip(&done.accepted_definitions) {
-            let mailbox = self.mailboxes.open(*id);
-            (mailbox.goes_on, mailbox.definition) = (true, *definition);
-            self.mailboxes.wake(*id, Class::Spawned);
+            self.mailboxes.accept(*id, *definition, parent);
         }
     }
 

@@ -263,7 +263,7 @@ impl Machine {
                 return;
             }
         };
-        self.spread(&done);
+        self.spread(&done, None);
         let GlobalAction::Command(command) = &global.action else {
             unreachable!("claims and tasks to run have units of other kinds");
         };

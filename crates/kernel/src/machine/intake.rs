@@ -18,6 +18,9 @@ use crate::command::{
 };
 use crate::history::AuditInfo;
 
+/// How full a queue may be for starts.
+const STARTS_PERCENT: usize = 70;
+
 /// The most types and queues that one claim may name.
 const CLAIM_NAMES: usize = 1_000;
 
@@ -184,6 +187,14 @@ impl Machine {
         start: StartCommand,
         wait: Wait,
     ) {
+        // Children cannot be refused: the turns that started them are committed. So they delay the
+        // starts of the definition that began them, and of no other.
+        if is_full(self.mailboxes.children_of(definition), self.limits.queued_turns, STARTS_PERCENT)
+        {
+            self.counters.overloaded += 1;
+            self.reply(Some(ticket), Err(Error::Overloaded));
+            return;
+        }
         let id = self.ids.instance(self.now.engine);
         let bytes = start.input.size();
         self.mailboxes.open(id).definition = definition;
@@ -219,10 +230,10 @@ impl Machine {
     fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {
         let percent = match command {
             Command::Cancel { .. } | Command::EditTimer { .. } => return Ok(()),
-            Command::Start(_) => 70,
+            Command::Start(_) => STARTS_PERCENT,
             _ => 95,
         };
-        let full = |used: usize, limit: usize| used.saturating_mul(100) >= limit * percent;
+        let full = |used: usize, limit: usize| is_full(used, limit, percent);
         let (queued, queued_bytes) = self.mailboxes.queued();
         let turns = queued + self.global.len();
         if full(turns, self.limits.queued_turns) || full(queued_bytes, self.limits.queued_bytes) {
@@ -328,6 +339,11 @@ impl Machine {
     fn name(&self, what: &'static str, name: &str) -> Result<(), Error> {
         at_most(what, name.len(), self.limits.name_bytes)
     }
+}
+
+/// Whether a percentage of a limit is used.
+fn is_full(used: usize, limit: usize, percent: usize) -> bool {
+    used.saturating_mul(100) >= limit.saturating_mul(percent)
 }
 
 fn at_most(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 //! Only [`Mailboxes`] changes the pending items, so the counts of items and bytes, by which
 //! commands are rejected, are right by construction.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Timestamp};
@@ -47,6 +48,8 @@ pub(super) struct Mailbox {
     /// Children that it started while the caller of its start waits; the answer waits for their
     /// first turns as well.
     pub(super) spawned: Vec<InstanceId>,
+    /// The definition of its parent, while it waits for its first turn.
+    parent: Option<DefinitionId>,
 }
 
 /// What an instance waits for, as far as waiting callers need to know.
@@ -102,6 +105,7 @@ impl Default for Mailbox {
             wait_state: WaitState::Idle,
             shown: None,
             spawned: Vec::new(),
+            parent: None,
         }
     }
 }
@@ -159,6 +163,8 @@ pub(super) struct Mailboxes {
     /// The total number of pending items, and their bytes.
     queued: usize,
     queued_bytes: usize,
+    /// The children that wait for their first turn, by the definition of their parents.
+    children: BTreeMap<DefinitionId, usize>,
 }
 
 impl Mailboxes {
@@ -275,6 +281,28 @@ impl Mailboxes {
         }
     }
 
+    /// Makes an instance ready that a commit has accepted; it may be a child.
+    pub(super) fn accept(
+        &mut self,
+        id: InstanceId,
+        definition: DefinitionId,
+        parent: Option<DefinitionId>,
+    ) {
+        let mailbox = self.open(id);
+        (mailbox.goes_on, mailbox.definition) = (true, definition);
+        let before = std::mem::replace(&mut mailbox.parent, parent);
+        self.forget_child_of(before);
+        if let Some(parent) = parent {
+            *self.children.entry(parent).or_default() += 1;
+        }
+        self.wake(id, Class::Spawned);
+    }
+
+    /// How many children of instances of a definition wait for their first turn.
+    pub(super) fn children_of(&self, definition: DefinitionId) -> usize {
+        self.children.get(&definition).copied().unwrap_or_default()
+    }
+
     /// Whether no instance is ready for a turn.
     pub(super) fn none_ready(&self) -> bool {
         self.ready.is_empty()
@@ -287,7 +315,23 @@ impl Mailboxes {
 
     /// Takes instances for a batch ([`ReadySet::pick`]).
     pub(super) fn pick(&mut self, rules: &PickRules<'_>) -> Picked {
-        self.ready.pick(rules)
+        let picked = self.ready.pick(rules);
+        for (id, _) in &picked.instances {
+            let parent = self.get_mut(*id).and_then(|mailbox| mailbox.parent.take());
+            self.forget_child_of(parent);
+        }
+        picked
+    }
+
+    /// A child waits for its first turn no longer.
+    fn forget_child_of(&mut self, parent: Option<DefinitionId>) {
+        let Some(Entry::Occupied(mut entry)) = parent.map(|it| self.children.entry(it)) else {
+            return;
+        };
+        *entry.get_mut() -= 1;
+        if *entry.get() == 0 {
+            entry.remove();
+        }
     }
 
     fn count_in(&mut self, item: &PendingItem) {
@@ -398,6 +442,33 @@ mod tests {
         let at = Timestamp::default();
         let ticket = ticket.map(Ticket);
         PendingItem { item: MailboxItem::Await, ticket, wait: Wait::Quiet, at, bytes }
+    }
+
+    #[test]
+    fn children_are_counted_by_their_parents_until_their_first_turn() {
+        let mut mailboxes = Mailboxes::default();
+        let (parent, child) = (DefinitionId(1), DefinitionId(2));
+        for number in 1..=3 {
+            mailboxes.accept(id(number), child, Some(parent));
+        }
+        mailboxes.accept(id(4), child, None);
+        // An answer that is handled twice counts once.
+        mailboxes.accept(id(3), child, Some(parent));
+        assert_eq!((mailboxes.children_of(parent), mailboxes.children_of(child)), (3, 0));
+        let rules = PickRules {
+            now: Timestamp::default(),
+            limit: 2,
+            effects: 512,
+            late: None,
+            waits: &|_| false,
+            background: Some(12),
+            weight: &|_, _| 1,
+        };
+        let picked = mailboxes.pick(&rules).instances.len();
+        assert_eq!((picked, mailboxes.children_of(parent)), (2, 1));
+        mailboxes.pick(&rules);
+        assert_eq!(mailboxes.children_of(parent), 0);
+        assert!(mailboxes.children.is_empty(), "no definition is kept for nothing");
     }
 
     #[test]

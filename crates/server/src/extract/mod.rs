@@ -8,5 +8,7 @@ mod query;
 
 pub(crate) use body::{JsonBody, RawJson, SourceBody};
 pub(crate) use error_text::describe_body_error;
+#[cfg(feature = "fuzz")]
+pub(crate) use multipart::read_form;
 pub(crate) use path::{PathId, PathParams};
 pub(crate) use query::Query;

@@ -66,6 +66,16 @@ pub(super) fn read(body: &str, boundary: &str) -> Result<SourceUpload, String> {
     Ok(SourceUpload { media_type: part.media_type, text: part.text.to_owned(), files })
 }
 
+/// The texts of a form, as [`crate::fuzz::read_form`] describes.
+#[cfg(feature = "fuzz")]
+pub(crate) fn read_form(content_type: &str, body: &str) -> Option<Result<Vec<String>, String>> {
+    let boundary = boundary(content_type)?;
+    Some(read(body, boundary).map(|upload| {
+        let files = upload.files.into_iter().map(|file| file.text);
+        std::iter::once(upload.text).chain(files).collect()
+    }))
+}
+
 fn read_part(part: &str) -> Option<FormPart<'_>> {
     let (head, text) = part.split_once("\r\n\r\n")?;
     let header = |name: &str| {

@@ -296,6 +296,12 @@ fn write_cursor(key: DueKey) -> String {
     }
 }
 
+/// Reads a cursor, and writes what was read.
+#[cfg(feature = "fuzz")]
+pub(crate) fn rewrite_cursor(text: &str) -> Option<String> {
+    read_cursor(text).map(write_cursor)
+}
+
 /// Reads what [`write_cursor`] wrote.
 fn read_cursor(text: &str) -> Option<DueKey> {
     let instant = |text: &str| Timestamp::try_from_millis(text.parse().ok()?).ok();

@@ -27,3 +27,9 @@ mod why;
 
 pub use router::unlisted_paths;
 pub(crate) use router::{BASE, api, router};
+
+#[cfg(feature = "fuzz")]
+pub(crate) use {
+    forecast::rewrite_cursor as rewrite_forecast_cursor,
+    timer::rewrite_cursor as rewrite_timer_cursor,
+};

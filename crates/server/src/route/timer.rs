@@ -103,6 +103,12 @@ fn cursor_of(key: &TimerKey) -> String {
     format!("{frozen}.{}.{}", key.due_at.as_millis(), key.id)
 }
 
+/// Reads a cursor, and writes what was read.
+#[cfg(feature = "fuzz")]
+pub(crate) fn rewrite_cursor(text: &str) -> Option<String> {
+    parse_cursor_key(text).map(|key| cursor_of(&key))
+}
+
 fn parse_cursor_key(text: &str) -> Option<TimerKey> {
     let mut parts = text.splitn(3, '.');
     let frozen = match parts.next()? {

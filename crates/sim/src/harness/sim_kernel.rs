@@ -61,6 +61,7 @@ pub struct SimKernel {
     injected_crashes: u64,
     commit_ms: i64,
     slow_turns: SlowTurns,
+    after_commit: Option<(u64, Vec<Command>)>,
     computing: VecDeque<(u64, usize, Job)>,
     /// Notifications from other nodes that share the store.
     received_notices: Arc<Mutex<Vec<Notice>>>,
@@ -96,6 +97,7 @@ impl SimKernel {
             injected_crashes: 0,
             commit_ms: 0,
             slow_turns: SlowTurns::None,
+            after_commit: None,
             computing: VecDeque::new(),
             received_notices: Arc::default(),
         };
@@ -190,6 +192,15 @@ impl SimKernel {
         }
         self.run();
         (first..self.next_ticket).map(|number| self.call_status(Ticket(number))).collect()
+    }
+
+    /// Gives commands right after the next commit, before anything that follows it, and returns
+    /// their tickets.
+    pub fn send_after_commit(&mut self, commands: Vec<Command>) -> Vec<Ticket> {
+        let first = self.next_ticket;
+        self.next_ticket += commands.len() as u64;
+        self.after_commit = Some((first, commands));
+        (first..self.next_ticket).map(Ticket).collect()
     }
 
     /// Reports the result of an engine task that was dispatched.
@@ -424,6 +435,11 @@ impl SimKernel {
         self.now.engine = self.now.engine.saturating_add_millis(self.commit_ms);
         self.now.real = self.now.real.saturating_add_millis(self.commit_ms);
         self.machine.handle(self.now, answer);
+        if let Some((first, commands)) = self.after_commit.take() {
+            for (ticket, command) in (first..).map(Ticket).zip(commands) {
+                self.send(ticket, command, Wait::Quiet);
+            }
+        }
         // The machine has handled the answer of the commit, and the process crashes before its
         // outputs, such as replies, are performed.
         if self.crash_after_commit == Some(self.commits) {

@@ -28,6 +28,8 @@ mod db;
 mod definition;
 mod error;
 mod find;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod history;
 mod identity;
 mod inbox;

@@ -392,3 +392,67 @@ impl Store for SqliteStore {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use meantime_kernel::store::{Fence, Phase, Unit};
+
+    use super::*;
+    use crate::conformance::block_on;
+
+    fn start(number: u64) -> Unit {
+        let row = InstanceRow::accepted(
+            InstanceId::new(number, 1),
+            DefinitionId(1),
+            Timestamp::from_millis(5_000),
+        );
+        let row = InstanceRow { turn_no: 1, phase: Phase::Running, ..row };
+        Unit { fence: Fence::Insert(Arc::new(row)), ..Unit::default() }
+    }
+
+    /// What the kernel does in a turn reads on the caller's thread, whatever lists do.
+    #[test]
+    fn lists_that_do_not_end_delay_no_turn() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let options = Options::default();
+        let threads = options.readers;
+        let store = SqliteStore::open(&path, options).unwrap();
+        let (begun, begins) = mpsc::channel();
+        let (gates, lists): (Vec<_>, Vec<_>) = (0..threads * 2)
+            .map(|_| {
+                let (gate, opens) = mpsc::channel::<()>();
+                let begun = begun.clone();
+                let list = store.readers.list(move |_| {
+                    begun.send(()).unwrap();
+                    // Ends when the gate is dropped.
+                    let _ = opens.recv();
+                    Ok(())
+                });
+                (gate, list)
+            })
+            .unzip();
+        for _ in 0..threads {
+            begins.recv().unwrap();
+        }
+        assert!(begins.try_recv().is_err(), "every thread is held, and other lists wait");
+        for number in 1..=3 {
+            let id = InstanceId::new(number, 1);
+            let wanted = Wanted { id, row: true, inbox: true };
+            let request = FetchRequest { instances: vec![wanted], ..FetchRequest::default() };
+            let fetched = block_on(store.fetch(request)).unwrap();
+            let now = Timestamp::from_millis(5_000);
+            let plan = Plan { batch: number, now, units: vec![start(number)], lease_term: None };
+            let results = block_on(store.commit(fetched, plan)).unwrap();
+            assert!(matches!(results[..], [UnitResult::Done(_)]));
+            assert!(block_on(store.instance(id)).unwrap().is_some());
+            assert!(block_on(store.is_committed(number)).unwrap());
+        }
+        drop(gates);
+        for list in lists {
+            block_on(list).unwrap();
+        }
+    }
+}

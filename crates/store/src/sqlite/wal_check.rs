@@ -162,42 +162,46 @@ fn read(mut log: impl Read + Seek) -> std::io::Result<WalReport> {
     Ok(report)
 }
 
+/// The size of a page in logs of tests.
+#[cfg(any(test, feature = "fuzz"))]
+const PAGE: usize = 512;
+
+/// A log with transactions of the given numbers of frames.
+#[cfg(any(test, feature = "fuzz"))]
+pub(super) fn log_of_transactions(transactions: &[usize]) -> Vec<u8> {
+    let mut log = Vec::new();
+    for word in [MAGIC, 3_007_000, 512, 0, 17, 4_711] {
+        log.extend(word.to_be_bytes());
+    }
+    let mut checksum = WalChecksum::default().add(&log, false);
+    log.extend([checksum.0.to_be_bytes(), checksum.1.to_be_bytes()].concat());
+    let mut number = 0_u32;
+    for frames in transactions {
+        for frame in 1..=*frames {
+            number += 1;
+            let commit = if frame == *frames { 9_u32 } else { 0 };
+            let head = [u32::to_be_bytes(number), commit.to_be_bytes()].concat();
+            let data = vec![number.to_be_bytes()[3]; PAGE];
+            checksum = checksum.add(&head, false).add(&data, false);
+            log.extend(head);
+            log.extend([17_u32.to_be_bytes(), 4_711_u32.to_be_bytes()].concat());
+            log.extend([checksum.0.to_be_bytes(), checksum.1.to_be_bytes()].concat());
+            log.extend(data);
+        }
+    }
+    log
+}
+
+/// Reads a log that is in memory.
+#[cfg(any(test, feature = "fuzz"))]
+pub(super) fn report(log: &[u8]) -> WalReport {
+    read(std::io::Cursor::new(log)).expect("memory can be read")
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
-
+    use super::log_of_transactions as log;
     use super::*;
-
-    const PAGE: usize = 512;
-
-    /// A log with transactions of the given numbers of frames.
-    fn log(transactions: &[usize]) -> Vec<u8> {
-        let mut log = Vec::new();
-        for word in [MAGIC, 3_007_000, 512, 0, 17, 4_711] {
-            log.extend(word.to_be_bytes());
-        }
-        let mut checksum = WalChecksum::default().add(&log, false);
-        log.extend([checksum.0.to_be_bytes(), checksum.1.to_be_bytes()].concat());
-        let mut number = 0;
-        for frames in transactions {
-            for frame in 1..=*frames {
-                number += 1;
-                let commit = if frame == *frames { 9_u32 } else { 0 };
-                let head = [u32::to_be_bytes(number), commit.to_be_bytes()].concat();
-                let data = vec![u8::try_from(number).expect("a few"); PAGE];
-                checksum = checksum.add(&head, false).add(&data, false);
-                log.extend(head);
-                log.extend([17_u32.to_be_bytes(), 4_711_u32.to_be_bytes()].concat());
-                log.extend([checksum.0.to_be_bytes(), checksum.1.to_be_bytes()].concat());
-                log.extend(data);
-            }
-        }
-        log
-    }
-
-    fn report(log: &[u8]) -> WalReport {
-        read(Cursor::new(log)).expect("memory can be read")
-    }
 
     /// The position of a byte of a frame's page; frames count from 1.
     fn in_frame(frame: usize, at: usize) -> usize {

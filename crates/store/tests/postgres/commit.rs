@@ -1,13 +1,15 @@
 //! How a plan is committed: few statements, and units that do not affect each other.
 
+use std::sync::Arc;
+
 use meantime_kernel::store::{
-    Fence, Page, Store, TaskFilter, TimerFilter, Unit, UnitResult, Write,
+    DueQuery, Fence, Page, Partition, Store, TaskFilter, TimerFilter, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 
 use crate::rows::{
-    alone, commit, event, fresh_database, full, history, id, instance, next, start, take, task,
-    timer, try_commit, turn, turn_of,
+    alone, commit, event, fresh_database, full, history, hold_lock, id, instance, next, query,
+    start, take, task, timer, try_commit, turn, turn_of,
 };
 
 #[test]
@@ -140,4 +142,42 @@ fn what_was_taken_is_free_once_it_is_dropped() {
     }
     let guard = Fence::Unchanged { instance: id(1), turn_no: 1 };
     commit(&store, 2, vec![Unit { fence: guard, ..Unit::default() }]);
+}
+
+/// Lists that wait for a lock which nothing else needs.
+const WAITING_LISTS: &str =
+    "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'operation'::regclass";
+
+#[test]
+fn lists_that_do_not_end_delay_no_turn() {
+    let database = fresh_database();
+    let store = Arc::new(alone(&database));
+    let lists = database.options().readers;
+    let lock = hold_lock(database.url(), "LOCK TABLE operation");
+    // Each holds a connection for lists; as many again wait for one.
+    let readers: Vec<_> = (0..lists * 2)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            std::thread::spawn(move || block_on(store.operations(Page::first(9))))
+        })
+        .collect();
+    let held = i64::try_from(lists).expect("a few");
+    while query(database.url(), WAITING_LISTS) != [held] {}
+    let mut row = instance(1);
+    commit(&*store, 1, vec![start(&row)]);
+    for batch in 2..12 {
+        row = next(&row);
+        let taken = take(&*store, &[1]);
+        let results = try_commit(&*store, taken, batch, vec![turn(&row)]).expect("it commits");
+        assert!(matches!(results[..], [UnitResult::Done(_)]));
+        assert_eq!(turn_of(&*store, 1), Some(batch));
+        assert!(block_on(store.is_committed(batch)).expect("it can be asked"));
+    }
+    let due = DueQuery { after: None, before: None, partition: Partition::ALL, limit: 9 };
+    assert!(block_on(store.due_timers(due)).expect("they can be read").is_empty());
+    assert_eq!(query(database.url(), WAITING_LISTS), [held], "the lists have waited throughout");
+    drop(lock);
+    for reader in readers {
+        reader.join().expect("it ends").expect("it reads");
+    }
 }

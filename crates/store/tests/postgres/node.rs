@@ -128,22 +128,6 @@ fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
 }
 
 #[test]
-fn a_process_that_ended_loses_its_node_index_before_its_lease_is_over() {
-    let database = fresh_database();
-    let (killed, other) = real_nodes(&database);
-    let until = query(database.url(), "SELECT until_at FROM node_lease WHERE number = 0")[0];
-    drop(killed);
-    let membership = loop {
-        let membership = block_on(other.renew_lease(NOW)).expect("it has a node_lease");
-        if membership.nodes == [NodeIndex(1)] {
-            break membership;
-        }
-    };
-    let now = membership.time.expect("the database's time").as_millis();
-    assert!(now < until, "its lease was over: {now} {until}");
-}
-
-#[test]
 fn a_stall_of_the_database_costs_nobody_its_lease() {
     let database = fresh_database();
     let (one, other) = real_nodes(&database);
@@ -165,7 +149,7 @@ fn a_stall_of_the_database_costs_nobody_its_lease() {
 /// hides the server's own.
 struct Watched {
     database: Database,
-    nodes: [PostgresStore; 2],
+    nodes: Vec<PostgresStore>,
     now: i64,
 }
 
@@ -179,7 +163,7 @@ impl Watched {
         database.execute(clock).expect("a clock");
         let path = "options='-c search_path=public,moved,pg_catalog'";
         let node = || open(Options::new(format!("{} {path}", database.url())));
-        let nodes = [node(), node()];
+        let nodes = vec![node(), node()];
         let mut watched = Self { database, nodes, now: NOW.as_millis() };
         watched.renew_together(4);
         watched
@@ -205,6 +189,39 @@ impl Watched {
             block_on(self.nodes[node].renew_lease(later(0))).expect("it has a node_lease");
         assert_eq!(membership.time, Some(Timestamp::from_millis(self.now)), "the moved clock");
         membership
+    }
+}
+
+/// The session lock of node 0, if nobody holds it.
+const SESSION_OVER: &str =
+    "SELECT session FROM node_lease WHERE number = 0 AND pg_try_advisory_xact_lock(session)";
+
+#[test]
+fn a_process_that_ended_loses_its_node_index_within_five_seconds() {
+    // It ends at different times after the last heartbeat of the other one.
+    for shift in [0, 1, 700, 1_500, 2_999] {
+        let mut watched = Watched::new();
+        watched.renew_lease(1);
+        let next_heartbeat = watched.now + 3_000;
+        watched.set(watched.now + shift);
+        let killed_at = watched.now;
+        drop(watched.nodes.remove(0));
+        // The server notices a closed connection after a moment, in which the moved clock stands.
+        while query(watched.database.url(), SESSION_OVER).is_empty() {}
+        watched.set(next_heartbeat);
+        // The other one sends heartbeats as the kernel does: every three seconds, or when the lease
+        // may be free.
+        loop {
+            let membership = watched.renew_lease(0);
+            if membership.nodes == [NodeIndex(1)] {
+                break;
+            }
+            assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
+            let wait = membership.recheck_ms.expect("somebody else has a node_lease").min(3_000);
+            watched.set(watched.now + wait);
+            let since = watched.now - killed_at;
+            assert!(since <= 5_000, "it is not free {since} ms later, with {shift}");
+        }
     }
 }
 

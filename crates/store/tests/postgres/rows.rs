@@ -197,6 +197,24 @@ pub(crate) fn query(url: &str, sql: &str) -> Vec<i64> {
     })
 }
 
+/// Runs a statement in a transaction that stays open until the returned value is dropped.
+pub(crate) fn hold_lock(url: &str, sql: &str) -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let sql = format!("BEGIN; {sql}");
+    runtime.block_on(async {
+        let (client, io) =
+            tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("it connects");
+        tokio::spawn(io);
+        client.batch_execute(&sql).await.expect("it is locked");
+        // The connection ends with its client.
+        tokio::spawn(async move {
+            std::future::pending::<()>().await;
+            drop(client);
+        });
+    });
+    runtime
+}
+
 /// The number of stored messages of a channel, and the number of subscriptions.
 pub(crate) fn sides(database: &Database, channel: &ChannelKey) -> (i64, i64) {
     let of = format!("WHERE name = '{}' AND key = '{}'", channel.name, channel.key);
