@@ -135,7 +135,7 @@ pub(super) struct IsolationArgs {
     pub(super) seed: u64,
 
     /// Number of variants, alternating between the kinds
-    #[arg(long, default_value_t = 22)]
+    #[arg(long, default_value_t = 24)]
     pub(super) variants: usize,
 
     /// How many of each kind are left out at the beginning

@@ -6,11 +6,11 @@ use std::num::NonZero;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, TraceExporter, connect_traces,
-    listen, notations, raise_file_limit,
+    App, Engine, LogFormat, LogSettings, Settings, TraceExporter, connect_traces, listen,
+    log_filter, notations, raise_file_limit,
 };
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -70,10 +70,7 @@ fn init_logging(settings: &Settings) -> Result<Option<TraceExporter>> {
     let level: LevelFilter = level.parse().with_context(|| {
         format!("log.level: {level:?} is not one of error, warn, info, debug, trace")
     })?;
-    let filter = Targets::new()
-        .with_default(LevelFilter::WARN)
-        .with_target("meantime", level)
-        .with_target(TRACE_TARGET, LevelFilter::OFF);
+    let filter = log_filter(level);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     let lines = match format {
         LogFormat::Json => lines.json().with_filter(filter).boxed(),

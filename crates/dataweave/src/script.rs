@@ -87,6 +87,8 @@ pub struct EvalError {
     pub position: Position,
     /// How to correct it.
     pub help: Option<&'static str>,
+    /// Operations used until then.
+    pub ops: u64,
 }
 
 impl EvalError {
@@ -147,8 +149,8 @@ impl Script {
         let moment = EvalInputs { now: now.to_zoned(utc), seed: context.seed };
         let mut eval = Eval::new(&self.code, &moment, budget);
         let result = eval.run(inputs).and_then(|value| eval.finished(&value));
-        let value = result.map_err(|fault| self.error(&fault))?;
         let ops = limits.ops - eval.ops_left();
+        let value = result.map_err(|fault| self.error(&fault, ops))?;
         Ok(Evaluation { value, log: eval.into_log(), ops })
     }
 
@@ -165,17 +167,18 @@ impl Script {
                 WriteError::Limit(_) => FaultCode::Limit,
                 WriteError::Unsupported(_) => FaultCode::Type,
             };
-            self.error(&Fault::new(code, error.to_string()))
+            self.error(&Fault::new(code, error.to_string()), evaluation.ops)
         })
     }
 
-    fn error(&self, fault: &Fault) -> EvalError {
+    fn error(&self, fault: &Fault, ops: u64) -> EvalError {
         let start = fault.span.unwrap_or_default().start;
         EvalError {
             code: fault.code.code(),
             message: fault.message.clone(),
             position: self.code.lines.position(&self.code.source, start as usize),
             help: fault.help,
+            ops,
         }
     }
 }

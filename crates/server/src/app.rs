@@ -137,7 +137,7 @@ impl App {
     }
 
     /// The settings that journeys read.
-    pub(crate) fn journey_settings(&self) -> &meantime_journey::Settings {
+    pub(crate) fn journey_settings(&self) -> &Arc<meantime_journey::Settings> {
         &self.0.journeys
     }
 

@@ -1,8 +1,9 @@
 //! Logs when operators read instances that a read guard protects.
 //!
 //! Read guards apply to the API of journeys. Operators with the permission to read see the same
-//! instances through the general API without a guard; each such read is logged with the target
-//! `meantime::audit`: who, which operation, which instances.
+//! instances through the general API without a guard, also in the answers to commands; each such
+//! read is logged with the target `meantime::audit`: who, which operation, which instances. The
+//! level of the log does not silence it.
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_journey::surface;
@@ -11,7 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 
 /// The target of the log lines.
-const AUDIT_TARGET: &str = "meantime::audit";
+pub(crate) const AUDIT_TARGET: &str = "meantime::audit";
 
 /// Maximum number of instance ids in one line; the total count is always logged.
 const MAX_LOGGED_INSTANCES: usize = 20;

@@ -4,6 +4,7 @@
 //! milliseconds of CPU time. Such requests run on separate threads of low priority, so that starts,
 //! tasks and timers do not wait for them.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -48,22 +49,44 @@ impl Drop for BackgroundPool {
     }
 }
 
-/// Middleware that runs a request on the pool. Dropping the `JoinSet` cancels the request when its
-/// client disconnects.
+impl BackgroundPool {
+    /// Runs a future on the pool; none if the pool has been stopped. A panic goes on in the caller.
+    /// Dropping the returned future cancels the other one.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let Some(runtime) = &self.0 else { return Some(work.await) };
+        let mut tasks = JoinSet::new();
+        // Keep span and subscriber of the request on the other runtime.
+        tasks.spawn_on(work.in_current_span().with_current_subscriber(), runtime.handle());
+        match tasks.join_next().await? {
+            Ok(done) => Some(done),
+            // All panics of requests are answered and logged where the request is counted.
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            Err(_) => None,
+        }
+    }
+
+    /// Computes something on the pool.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.run(async move { work() }).await.ok_or_else(stopped)
+    }
+}
+
+/// Middleware that runs a request on the pool. It is cancelled when its client disconnects.
 pub(crate) async fn run_in_background(
     Extension(background): Extension<Arc<BackgroundPool>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(runtime) = &background.0 else { return next.run(request).await };
-    let mut answers = JoinSet::new();
-    // Keep span and subscriber of the request on the other runtime.
-    let answering = next.run(request).in_current_span().with_current_subscriber();
-    answers.spawn_on(answering, runtime.handle());
-    match answers.join_next().await {
-        Some(Ok(response)) => response,
-        _ => {
-            Problem::new(ProblemCode::Internal, "the request could not be answered").into_response()
-        }
-    }
+    let answered = background.run(next.run(request)).await;
+    answered.unwrap_or_else(|| stopped().into_response())
+}
+
+fn stopped() -> Problem {
+    Problem::new(ProblemCode::Internal, "the request could not be answered")
 }

@@ -8,8 +8,13 @@ const FALLBACK_CODE: &str = "refused";
 
 /// The link to the page of a code.
 pub(crate) fn page_link(code: &str) -> String {
+    page_link_or(code, FALLBACK_CODE)
+}
+
+/// The link to the page of a code, or of another one if the first has no page.
+pub(crate) fn page_link_or(code: &str, fallback: &str) -> String {
     let is_known = PAGES.iter().any(|(known, _)| *known == code);
-    format!("/docs#error-{}", if is_known { code } else { FALLBACK_CODE })
+    format!("/docs#error-{}", if is_known { code } else { fallback })
 }
 
 /// Renders a page as HTML, without its title.

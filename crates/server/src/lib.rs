@@ -47,7 +47,7 @@ pub use connector::{DialError, Dialer, EgressPolicy, HostOverrides, MaybeTlsStre
 pub use engine::{Engine, SourceFormats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub use notation::notations;
-pub use observe::{TRACE_TARGET, TraceExportError, TraceExporter, connect_traces};
+pub use observe::{TraceExportError, TraceExporter, connect_traces, log_filter};
 pub use openapi::{document, document_text};
 pub use route::unlisted_paths;
 pub use serve::{BoundListener, BoundServer, ListenError, listen, raise_file_limit, serve};

@@ -200,6 +200,15 @@ impl Problem {
         Self { status, retry_after: None, body: Box::new(body) }
     }
 
+    /// A run in memory stopped with an incident. The log has its message, which is for operators.
+    pub(crate) fn incident(code: String) -> Self {
+        let text = "the run stopped with an incident";
+        let kind = error_pages::page_link_or(&code, ProblemCode::Internal.code());
+        let mut problem = Self::with_code(StatusCode::INTERNAL_SERVER_ERROR, code, text);
+        problem.body.kind = kind;
+        problem
+    }
+
     /// Adds diagnostics.
     pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.body.diagnostics = diagnostics;

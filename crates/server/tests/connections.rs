@@ -63,6 +63,19 @@ impl Server {
         found.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"))
     }
 
+    /// Asks for a metric until it has this value. A count that leaks shows as a wrong value after
+    /// many attempts, not as a test without an end.
+    async fn until_metric_is(&self, name: &str, value: u64) {
+        let mut last = 0;
+        for _ in 0..2_000 {
+            last = self.metric(name).await;
+            if last == value {
+                return;
+            }
+        }
+        panic!("{name} is {last}, not {value}");
+    }
+
     async fn send(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
         let mut connection = Connection::open(self.address).await;
         connection.write(method, path, kind, body).await;
@@ -177,6 +190,26 @@ async fn a_worker_that_goes_away_takes_nothing() {
     let (_, claimed) = server.post("/tasks/claim", &claim(20_000)).await;
     assert_eq!(claimed["tasks"][0]["instanceId"], instance["id"]);
     assert_eq!(claimed["tasks"][0]["attempt"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_go_away_are_no_longer_in_flight() {
+    let server = start(|_| {}).await;
+    // The request for the metric is the only one.
+    server.until_metric_is("meantime_http_requests_in_flight", 1).await;
+    let mut callers = Vec::new();
+    for _ in 0..3 {
+        let mut worker = Connection::open(server.address).await;
+        let claim = json!({ "worker": "w", "types": ["other"], "waitMs": 60_000 }).to_string();
+        worker.write("POST", "/tasks/claim", "application/json", &claim).await;
+        let mut starter = Connection::open(server.address).await;
+        let start = json!({ "definition": "work" }).to_string();
+        starter.write("POST", "/instances?wait=PT25S", "application/json", &start).await;
+        callers.extend([worker, starter]);
+    }
+    server.until_metric_is("meantime_http_requests_in_flight", 7).await;
+    drop(callers);
+    server.until_metric_is("meantime_http_requests_in_flight", 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -395,6 +428,38 @@ async fn while_the_engine_is_behind_starts_are_refused_by_their_head() {
         assert!(status == 201 || is_refusal, "{status} {answer}");
     }
     while server.post("/instances", &json!({ "definition": "f" })).await.0 != 201 {}
+}
+
+/// The status and the reason of `/readyz`.
+async fn readiness(server: &Server) -> (u16, String) {
+    let mut asks = Connection::open(server.address).await;
+    asks.raw(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    let (status, health) = asks.answer().await.expect("an answer");
+    (status, health["detail"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_hangs_makes_the_server_unready_until_it_is_through() {
+    let (let_go, goes) = watch::channel(true);
+    let server = start_on(Arc::new(Held { store: MemoryStore::new(), goes }), |_| {}).await;
+    let flow = "return 1";
+    let (status, _) = server.send("POST", "/definitions?name=f", "text/javascript", flow).await;
+    assert_eq!(status, 201);
+    assert_eq!(readiness(&server).await.0, 200);
+    let_go.send_replace(false);
+    let mut start = Connection::open(server.address).await;
+    let body = json!({ "definition": "f" }).to_string();
+    start.write("POST", "/instances", "application/json", &body).await;
+    let reason = loop {
+        let (status, reason) = readiness(&server).await;
+        if status == 503 {
+            break reason;
+        }
+    };
+    assert!(reason.starts_with("a batch has waited"), "{reason}");
+    let_go.send_replace(true);
+    assert_eq!(start.answer().await.map(|(status, _)| status), Some(201));
+    assert_eq!(readiness(&server).await, (200, String::new()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

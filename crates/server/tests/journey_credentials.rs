@@ -797,3 +797,84 @@ async fn seeded_credentials_across_nodes_on_postgresql_count_for_their_own_reque
     let place = Place::Database(Box::new(database().expect("PostgreSQL")));
     cross_restarts_and_nodes(&place, seeds_or(6..12)).await;
 }
+
+/// The keys of operators and the tokens of a journey's callers on one server: each sees its own.
+#[tokio::test]
+async fn operators_keys_and_the_tokens_of_a_journey_do_not_meet() {
+    let pair = key_pair();
+    let (_file, jwt) = accepts(&pair);
+    let mut settings = settings(ProfileSettings { keys: Vec::new(), jwt: Some(jwt) });
+    let operator = new_key();
+    settings.auth.keys.push(ApiKey {
+        id: operator.id.clone(),
+        name: Some("the operator".to_owned()),
+        sha256: operator.sha256.clone(),
+        role: Role::Operator,
+        expires_at: None,
+    });
+    let (engine, router) = process(Arc::new(MemoryStore::new()), &settings).await;
+    for (name, public) in [("open", true), ("closed", false)] {
+        deploy(
+            &engine,
+            &format!(
+                "apiVersion: v1
+kind: Journey
+metadata: {{name: {name}, version: 1.0.0}}
+spec:
+  access: {{public: {public}}}
+  bindings: {{http: {{start: {{headersToContext: {{Authorization: sent, X-Meantime-Key: key}}}}}}}}
+  start: check
+  states:
+    check: {{type: task, task: {{kind: jwtValidate:v1}}, next: done}}
+    done: {{type: succeed}}
+"
+            ),
+        )
+        .await;
+    }
+    let claims = json!({ "iss": "https://login.test", "aud": "shop", "sub": "ann", "exp": 4_102_444_800_u64 });
+    let good = format!("Bearer {}", token(&pair, "EdDSA", "ed", &claims));
+    let key = operator.secret.as_str();
+    let (bearer, lower) = (format!("Bearer {key}"), format!("bearer  {key}"));
+    let (good, bearer, lower) = (good.as_str(), bearer.as_str(), lower.as_str());
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+    let cases: [Case<'_>; 9] = [
+        ("open", &[("authorization", good)], None),
+        ("open", &[("authorization", good), ("x-meantime-key", key)], None),
+        ("closed", &[("authorization", good), ("x-meantime-key", key)], None),
+        ("open", &[], Some("JWT_TOKEN_MISSING")),
+        ("open", &[("authorization", bearer)], Some("JWT_TOKEN_MISSING")),
+        ("open", &[("authorization", lower)], Some("JWT_TOKEN_MISSING")),
+        ("closed", &[("authorization", bearer)], Some("JWT_TOKEN_MISSING")),
+        // The key is hidden wherever it stands among several values.
+        ("open", &[("authorization", good), ("authorization", bearer)], None),
+        ("open", &[("authorization", bearer), ("authorization", good)], None),
+    ];
+    for (name, headers, problem) in cases {
+        let path = format!("/journeys/{name}/start");
+        let (status, outcome) = send(&router, &path, headers, Some(json!({}))).await;
+        assert_eq!(status, 200, "{name} {headers:?}: {outcome}");
+        let context = &outcome["output"];
+        let judged = &context["auth"]["jwt"];
+        match problem {
+            None => {
+                assert_eq!(judged["claims"]["sub"], "ann", "{name} {headers:?}: {outcome}");
+                assert_eq!(context["sent"], good, "{name} {headers:?}: {outcome}");
+            }
+            Some(code) => {
+                assert_eq!(judged["problem"]["code"], code, "{name} {headers:?}: {outcome}");
+                assert_eq!(context["sent"], Value::Null, "{name} {headers:?}: {outcome}");
+            }
+        }
+        assert!(!outcome.to_string().contains(key), "{name} {headers:?}: {outcome}");
+        let id = outcome["journeyId"].as_str().expect("an id");
+        let history = format!("/instances/{id}/history");
+        let (_, history) = send(&router, &history, &[("x-meantime-key", key)], None).await;
+        assert!(!history.to_string().contains(key), "{name} {headers:?}: {history}");
+    }
+    // Without a key of the server, a private journey is not reached by a good token of its own.
+    let (status, _) =
+        send(&router, "/journeys/closed/start", &[("authorization", good)], Some(json!({}))).await;
+    assert_eq!(status, 401);
+    engine.stop().await;
+}

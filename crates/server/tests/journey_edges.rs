@@ -8,9 +8,16 @@ mod journeys;
 #[path = "support/slow_call.rs"]
 mod slow_call;
 
+use std::sync::Arc;
+
+use axum::Router;
 use issuer::{accepts, key_pair, token};
 use journeys::{send, serve, service};
-use meantime_server::{JourneySettings, ProfileSettings};
+use meantime_core::Source;
+use meantime_kernel::store::{MemoryStore, Store};
+use meantime_server::{
+    App, Engine, JourneySettings, ProfileSettings, Settings, SourceFormats, notations,
+};
 use serde_json::{Value, json};
 use slow_call::silent_service;
 
@@ -140,6 +147,57 @@ async fn an_api_that_takes_too_long_answers_504_with_its_own_code() {
         (&problem["code"], &problem["reason"]),
         (&json!("TOO_SLOW"), &json!("took too long"))
     );
+}
+
+/// An API with these states on a store, whose server is started again without its settings.
+async fn api_after_a_restart(states: &str, settings: &Settings) -> Router {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let text = format!("{}{states}", HEADER.replace("kind: Journey", "kind: Api"));
+    let start = async |settings: Settings| {
+        let (store, formats) = (store.clone(), SourceFormats::default());
+        let engine = Engine::start_on(store, settings, notations(), formats);
+        engine.await.expect("the engine starts")
+    };
+    let before = start(settings.clone()).await;
+    let source = Source { name: "x.journey.yaml".to_owned(), text: text.into(), files: Vec::new() };
+    before.kernel().deploy("journey", source).await.expect("a good definition");
+    before.stop().await;
+    let limits = settings.limits.clone();
+    App::new(&start(Settings { limits, ..Settings::default() }).await).router()
+}
+
+#[tokio::test]
+async fn an_api_that_cannot_go_on_answers_500_with_the_code() {
+    let (_file, jwt) = accepts(&key_pair());
+    let mut settings = Settings::default();
+    settings.limits.ops_runaway = 10_000;
+    let profile = ProfileSettings { keys: Vec::new(), jwt: Some(jwt) };
+    settings.journeys.profiles.insert("default".to_owned(), profile);
+    let check = "  start: check
+  states:
+    check: {type: task, task: {kind: jwtValidate:v1}, next: done}
+    done: {type: succeed}
+";
+    let endless = "  execution: {maxDurationSec: 600, onTimeout: {errorCode: LATE, reason: too late}}
+  start: again
+  states:
+    again: {type: transform, transform: {mapper: {lang: dataweave, expr: '{n: sizeOf(1 to 100)}'}}, next: again}
+";
+    let headers = [("authorization", "Bearer a.b.c")];
+    let router = api_after_a_restart(endless, &settings).await;
+    let (status, problem) = send(&router, "/apis/x", &headers, "{}".to_owned()).await;
+    assert_eq!((status, &problem["code"]), (500, &json!("runaway")), "{problem}");
+    assert_eq!(problem["type"], "/docs#error-internal", "{problem}");
+    // A run that answers a request cannot wait for an operator: what the deployment lacks fails it.
+    let router = api_after_a_restart(check, &settings).await;
+    let (status, problem) = send(&router, "/apis/x", &headers, "{}".to_owned()).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (500, &json!("urn:meantime:error:internal")),
+        "{problem}"
+    );
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    assert!(detail.starts_with("JWT_CONFIG_MISSING: "), "{problem}");
 }
 
 #[tokio::test]

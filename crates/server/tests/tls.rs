@@ -228,6 +228,29 @@ async fn clients_need_a_certificate_where_one_is_required() {
     }
 }
 
+#[tokio::test]
+async fn a_new_authority_of_clients_is_for_new_connections() {
+    let (stage, _) = stage(Some(ClientCertificates::Required)).await;
+    let other = authority();
+    let before = issue(&stage.authority, ExtendedKeyUsagePurpose::ClientAuth);
+    let after = issue(&other, ExtendedKeyUsagePurpose::ClientAuth);
+    let answered = async |client: &Issued| match stage.connect(&[&TLS13], Some(client)).await {
+        Ok(mut stream) => ask(&mut stream).await.is_ok(),
+        Err(_) => false,
+    };
+    assert_eq!((answered(&before).await, answered(&after).await), (true, false));
+    let mut old = stage.connect(&[&TLS13], Some(&before)).await.expect("a connection");
+    // The authority alone changes; the certificate of the server stays.
+    put(stage.directory.path(), "ca.pem", &other.pem());
+    assert_eq!((answered(&before).await, answered(&after).await), (false, true));
+    // A file that cannot be used changes nothing, and opens nothing.
+    put(stage.directory.path(), "ca.pem", "nothing");
+    assert_eq!((answered(&before).await, answered(&after).await), (false, true));
+    std::fs::remove_file(stage.directory.path().join("ca.pem")).expect("removed");
+    assert_eq!((answered(&before).await, answered(&after).await), (false, true));
+    assert!(ask(&mut old).await.is_ok(), "an open connection goes on");
+}
+
 #[test]
 fn settings_that_make_no_sense_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -167,6 +167,33 @@ fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_lease_again(
 }
 
 #[test]
+fn callers_of_a_node_without_a_lease_are_refused_after_five_seconds_of_its_time() {
+    let mut nodes = Nodes::new(2);
+    let mut frozen = nodes.sims.remove(0);
+    nodes.pass(20);
+    let begun = nodes.sims[0].now().engine;
+    frozen.set_clock_silently(begun);
+    let start = StartCommand { definition: "sleeper".to_owned(), ..StartCommand::default() };
+    let (started, _) = frozen.call(Command::Start(start), Wait::Quiet);
+    let (claimed, _) = frozen.call(claim(60_000), Wait::Quiet);
+    frozen.advance_to(begun.saturating_add_millis(4_999));
+    for ticket in [started, claimed] {
+        assert_eq!(frozen.call_status(ticket), CallStatus::Waiting);
+    }
+    frozen.advance_to(begun.saturating_add_millis(5_000));
+    for ticket in [started, claimed] {
+        let status = frozen.call_status(ticket);
+        let CallStatus::Answered(Err(error)) = &status else { panic!("{status:?}") };
+        assert_eq!(error.code(), "store_unavailable");
+    }
+    // A refused command is not carried out later.
+    frozen.renew_lease();
+    nodes.sims.push(frozen);
+    nodes.settle();
+    assert_eq!(nodes.instances().len(), 0);
+}
+
+#[test]
 fn a_waiting_claim_hears_of_a_task_made_elsewhere() {
     let mut nodes = Nodes::new(2);
     let (ticket, status) = nodes.sims[1].call(claim(60_000), Wait::Quiet);

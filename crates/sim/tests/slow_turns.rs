@@ -8,7 +8,7 @@ use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, Event, Fault, InstanceId, Json, Limits, Notation, Source,
     Start, State, Timestamp, Turn, View,
 };
-use meantime_kernel::clock::Now;
+use meantime_kernel::clock::{Now, VirtualClock};
 use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::history::AuditInfo;
@@ -35,6 +35,11 @@ probe short
 end \"done\"
 
 probe slow
+end \"done\"
+
+probe stuck
+timer t PT1S
+await t
 end \"done\"
 
 probe wide
@@ -253,7 +258,8 @@ fn on_postgresql_a_slow_turn_gives_up_its_locks_and_the_fence_decides() {
     }
 }
 
-/// A notation whose definition `slow` computes until the test releases it.
+/// A notation whose definitions `slow`, when it starts, and `stuck`, when its timer fires, compute
+/// until the test releases them.
 struct Stuck {
     inner: Probe,
     gate: Mutex<Receiver<()>>,
@@ -263,6 +269,11 @@ impl Stuck {
     fn new() -> (Arc<Self>, Sender<()>) {
         let (release, gate) = mpsc::channel();
         (Arc::new(Self { inner: Probe, gate: Mutex::new(gate) }), release)
+    }
+
+    /// Waits until the test releases it, or has ended.
+    fn compute(&self) {
+        let _ = self.gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
     }
 }
 
@@ -277,8 +288,7 @@ impl Notation for Stuck {
 
     fn start(&self, definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
         if definition.name == "slow" {
-            // An error means that the test has ended.
-            let _ = self.gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            self.compute();
         }
         self.inner.start(definition, start, cx)
     }
@@ -290,6 +300,10 @@ impl Notation for Stuck {
         events: &[Event],
         cx: &Cx<'_>,
     ) -> Result<Turn, Fault> {
+        let is_due = events.iter().any(|it| matches!(it, Event::TimerFired { .. }));
+        if definition.name == "stuck" && is_due {
+            self.compute();
+        }
         self.inner.advance(definition, state, events, cx)
     }
 
@@ -330,4 +344,47 @@ async fn computations_that_do_not_end_leave_every_thread_to_the_others() {
     }
     let (counters, levels) = kernel.counted().await.expect("the loop answers");
     assert_eq!((counters.slow_turns, levels.slow_turns), (STUCK as u64, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_whose_due_timers_never_come_through_opens_serves_others_and_lets_go_of_them() {
+    const STUCK: usize = 16;
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let at = |text: &str| Timestamp::parse(text).expect("an instant");
+    let opened = async |notation: Arc<dyn Notation>, now: &str| {
+        let notations = Notations::default().with("probe", notation);
+        let clock = Arc::new(VirtualClock::new(at(now)));
+        let builder = Builder::new(store.clone(), notations).virtual_clock(clock);
+        builder.start().await.expect("the kernel starts")
+    };
+    let before = opened(Arc::new(Probe), "2026-01-01T00:00:00Z").await;
+    let source = Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
+    before.deploy("probe", source).await.expect("the probes are good");
+    let mut stuck = Vec::new();
+    for _ in 0..STUCK {
+        match before.call(start("stuck")).await {
+            Ok(Reply::Started { instance, .. }) => stuck.push(instance),
+            other => panic!("{other:?}"),
+        }
+    }
+    before.stop().await;
+    // The process that takes over finds every timer due, and no turn of theirs ends.
+    let (notation, release) = Stuck::new();
+    let kernel = opened(notation, "2026-01-01T00:01:00Z").await;
+    for _ in 0..200 {
+        kernel.call(start("short")).await.expect("nobody waits for the others");
+    }
+    loop {
+        let (_, levels) = kernel.counted().await.expect("the loop answers");
+        if levels.slow_turns == STUCK {
+            break;
+        }
+    }
+    for id in stuck {
+        kernel.call(cancel(id)).await.expect("it is cancelled");
+        let row = store.instance(id).await.expect("the store can be read").expect("it is there");
+        assert_eq!(row.phase, Phase::Cancelled);
+    }
+    drop(release);
+    kernel.stop().await;
 }

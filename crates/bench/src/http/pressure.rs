@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use super::super::starters::pause;
-use super::connection::{Connection, request};
+use super::connection::{Connection, get_request, request};
 use super::poison::{Definition, PoisonVariant};
 use super::steady_load::ask;
 
@@ -77,10 +77,39 @@ pub(super) async fn deploy(address: SocketAddr, variant: &PoisonVariant) -> Resu
     tokio::time::timeout(REQUEST_TIMEOUT, asking).await.unwrap_or(Ok(Deployed::Silent))
 }
 
+/// What a client reads of the answer to a start.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StartedJourney {
+    journey_id: String,
+}
+
+/// Starts a journey and reads its status; returns the status of the second answer, or of the first
+/// if the start was refused.
+async fn start_and_read(
+    connection: &mut Option<Connection>,
+    address: SocketAddr,
+    start: &[u8],
+) -> Result<u16> {
+    let mut open = match connection.take() {
+        Some(open) => open,
+        None => Connection::open(address).await?,
+    };
+    let (mut status, body) = open.send_and_read(start).await?;
+    if matches!(status, 200..300) {
+        let started: StartedJourney = serde_json::from_slice(body)?;
+        let read = get_request(&format!("/journeys/{}", started.journey_id));
+        status = open.send(&read).await?;
+    }
+    *connection = Some(open);
+    Ok(status)
+}
+
 impl Pressure {
     pub(super) fn begin(address: SocketAddr, variant: &PoisonVariant) -> Self {
         let (counts, requests) = (Arc::new(Counts::default()), variant.requests.clone());
         let (requests, at_most) = (Arc::new(requests), variant.at_most);
+        let reads_journey = variant.reads_journey;
         let mut clients = JoinSet::new();
         for _ in 0..variant.clients {
             let (counts, requests) = (counts.clone(), requests.clone());
@@ -93,7 +122,12 @@ impl Pressure {
                         break;
                     }
                     let watch = Stopwatch::start();
-                    match ask(&mut connection, address, request).await {
+                    let answered = if reads_journey {
+                        start_and_read(&mut connection, address, request).await
+                    } else {
+                        ask(&mut connection, address, request).await
+                    };
+                    match answered {
                         Ok(200..300) => counts.good.fetch_add(1, Ordering::Relaxed),
                         Ok(_) => counts.other.fetch_add(1, Ordering::Relaxed),
                         Err(_) => {

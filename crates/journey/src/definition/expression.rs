@@ -70,9 +70,12 @@ pub(crate) struct EvaluationError {
     pub(crate) at: Position,
 }
 
+/// Operations of one evaluation, and of all that answer a request together.
+pub(crate) const MAX_EVALUATION_OPS: u64 = 1_000_000;
+
 /// The limits of one evaluation; exceeding them is an error of the definition.
 const EVALUATION_LIMITS: EvalLimits = EvalLimits {
-    ops: 1_000_000,
+    ops: MAX_EVALUATION_OPS,
     bytes: 64 << 20,
     text_bytes: 4 << 20,
     calls: 256,
@@ -110,9 +113,22 @@ impl Expression {
         self.location.start
     }
 
-    /// Evaluates with values for the names; a missing one is null. The result is JSON.
+    /// Evaluates with values for the names; a missing one is null. The result is JSON. An error
+    /// counts as much as an evaluation may cost, so that a state that fails again and again ends.
     pub(crate) fn evaluate(
         &self,
+        values: &[(Binding, Value)],
+        moment: &EvaluationInputs,
+    ) -> Evaluation {
+        let evaluation = self.evaluate_within(MAX_EVALUATION_OPS, values, moment);
+        let ops = if evaluation.result.is_ok() { evaluation.ops } else { MAX_EVALUATION_OPS };
+        Evaluation { ops, ..evaluation }
+    }
+
+    /// Like [`Self::evaluate`] with a smaller budget; an error counts what it has cost.
+    pub(crate) fn evaluate_within(
+        &self,
+        ops: u64,
         values: &[(Binding, Value)],
         moment: &EvaluationInputs,
     ) -> Evaluation {
@@ -121,7 +137,8 @@ impl Expression {
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
         let inputs = self.bindings.iter().map(value_of).collect();
-        let context = EvalContext { now: moment.now, seed: moment.seed, limits: EVALUATION_LIMITS };
+        let limits = EvalLimits { ops, ..EVALUATION_LIMITS };
+        let context = EvalContext { now: moment.now, seed: moment.seed, limits };
         match self.script.evaluate(inputs, &context) {
             Ok(evaluation) => {
                 let at = self.location.of(Position { line: 1, column: 1 });
@@ -132,7 +149,7 @@ impl Expression {
             Err(error) => {
                 let at = self.location.of(error.position);
                 let refusal = EvaluationError { message: error.message, at };
-                Evaluation { result: Err(refusal), ops: EVALUATION_LIMITS.ops }
+                Evaluation { result: Err(refusal), ops: error.ops }
             }
         }
     }

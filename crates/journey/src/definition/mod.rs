@@ -21,7 +21,7 @@ pub(crate) use document::{
     Projection, RESERVED_OUTCOME_FIELDS, RESERVED_STATUS_FIELDS, Scope, StartMode, Subjourney,
     Timeout,
 };
-pub(crate) use expression::{Binding, EvaluationInputs, Expression};
+pub(crate) use expression::{Binding, EvaluationInputs, Expression, MAX_EVALUATION_OPS};
 pub(crate) use policy::{ClientAuth, ResiliencePolicy, RetryOn};
 pub(crate) use schema::{Mismatch, Schema};
 pub(crate) use state::{

@@ -256,6 +256,11 @@ impl Reader<'_> {
         let rules = fields.get("rules");
         let what = fields.name("rules");
         let items = rules.and_then(|rules| self.list(rules, &what, code)).unwrap_or_default();
+        if items.len() > MAX_RESPONSE_RULES {
+            let count = items.len();
+            let message = format!("`{what}` has {count} rules, the limit is {MAX_RESPONSE_RULES}");
+            self.report.error(Code::TooLarge, node.span, message);
+        }
         let read = items.iter().enumerate();
         let read =
             read.filter_map(|(index, item)| self.response_rule(item, &format!("{what}[{index}]")));
@@ -325,6 +330,9 @@ impl Reader<'_> {
         status
     }
 }
+
+/// Rules of one API: each answer tries them one after another.
+const MAX_RESPONSE_RULES: usize = 100;
 
 /// Path segments below the base that the engine uses itself.
 const RESERVED_ROUTES: [&str; 29] = [

@@ -1,15 +1,38 @@
 //! Answers of a `kind: Api`: the output, or the error in the definition's envelope.
+//!
+//! All expressions of an answer share one budget. One that is out of budget counts like one that
+//! fails: its rule does not match, or its envelope is not used. What may be computed on the thread
+//! of a request is much less: [`Effort::Quick`].
+
+use std::cell::Cell;
 
 use meantime_core::{Definition, Fault, Json, Outcome, Termination, Timestamp};
 use meantime_value::{Object, Value};
 
 use super::instance::journey;
 use crate::definition::{
-    ApiResponse, Binding, EvaluationInputs, Expression, Journey, Phase, Status,
+    ApiResponse, Binding, EvaluationInputs, Expression, Journey, MAX_EVALUATION_OPS, Phase, Status,
 };
 use crate::json;
 use crate::machine::{CANCELLED_OUTCOME, platform};
 use crate::settings::Settings;
+
+/// Operations and bytes of the context of a quick answer: some tens of microseconds.
+const MAX_QUICK_OPS: u64 = 2_000;
+const MAX_QUICK_BYTES: usize = 16 << 10;
+
+/// How much may be computed for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// What can be computed between other requests.
+    Quick,
+    /// All that an answer may cost.
+    Full,
+}
+
+/// The answer costs more than a quick one may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooCostly;
 
 /// An answer to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,21 +63,24 @@ struct ApiError {
     status: u16,
 }
 
-/// The answer to the request that started the run.
+/// The answer to the request that started the run. An answer with full effort is never too costly.
 pub fn api_answer(
     settings: &Settings,
     definition: &Definition,
     outcome: &Outcome,
     now: Timestamp,
-) -> ApiAnswer {
+    effort: Effort,
+) -> Result<ApiAnswer, TooCostly> {
     let error = error_of(outcome);
-    let context = context_of(outcome);
     let problem = error.as_ref().map(canonical_problem).unwrap_or_default();
-    let journey = journey(definition);
-    let bindings = journey
-        .and_then(|it| AnswerBindings::new(it, settings, context, problem.clone(), now).ok());
-    let (Some(journey), Some(bindings)) = (journey, bindings) else {
-        return ApiAnswer { status: 500, body: answer_body(&problem), is_problem: true };
+    let unusable = || ApiAnswer { status: 500, body: answer_body(&problem), is_problem: true };
+    let Some(journey) = journey(definition) else { return Ok(unusable()) };
+    // Reading a long context costs too much if nobody looks at it.
+    let (unread, context) = (Json::null(), context_of(outcome));
+    let context = if is_computed(journey, error.as_ref()) { context } else { &unread };
+    let scope = AnswerScope { settings, context, now, effort };
+    let Ok(bindings) = AnswerBindings::new(journey, &scope, problem.clone())? else {
+        return Ok(unusable());
     };
     let responses = &journey.http.responses;
     let default = match &error {
@@ -62,7 +88,7 @@ pub fn api_answer(
         None => responses.succeeded.unwrap_or(200),
     };
     let status = matching_status(journey, error.as_ref(), &bindings).unwrap_or(default);
-    match outcome {
+    let answer = match outcome {
         Outcome::Completed { output, .. } => {
             ApiAnswer { status, body: output.clone(), is_problem: false }
         }
@@ -72,27 +98,51 @@ pub fn api_answer(
             let body = answer_body(custom.as_ref().unwrap_or(&bindings.problem));
             ApiAnswer { status, body, is_problem }
         }
-    }
+    };
+    bindings.check_effort(effort)?;
+    Ok(answer)
 }
 
 /// The answer to a request whose input was rejected, in the definition's envelope; none if it has
-/// no envelope.
+/// no envelope. An answer with full effort is never too costly.
 pub fn api_refusal(
     settings: &Settings,
     definition: &Definition,
     refusal: &RefusedStart<'_>,
     now: Timestamp,
-) -> Option<ApiAnswer> {
-    let journey = journey(definition)?;
-    let envelope = journey.envelope.as_ref()?;
+    effort: Effort,
+) -> Result<Option<ApiAnswer>, TooCostly> {
+    let Some(journey) = journey(definition) else { return Ok(None) };
+    let Some(envelope) = &journey.envelope else { return Ok(None) };
     let status = 400;
     let (code, reason) = (refusal.code.to_owned(), "the input was refused".to_owned());
     let problem = canonical_problem(&ApiError { code, reason, status });
-    let errors = json::parse(refusal.problem).ok()?;
+    let Ok(errors) = json::parse(refusal.problem) else { return Ok(None) };
     let problem = json::put(&problem, &["errors".to_owned()], errors);
-    let bindings = AnswerBindings::new(journey, settings, refusal.input, problem, now).ok()?;
-    let body = answer_body(&bindings.evaluate(envelope)?);
-    Some(ApiAnswer { status, body, is_problem: false })
+    let scope = AnswerScope { settings, context: refusal.input, now, effort };
+    let Ok(bindings) = AnswerBindings::new(journey, &scope, problem)? else { return Ok(None) };
+    let custom = bindings.evaluate(envelope);
+    bindings.check_effort(effort)?;
+    Ok(custom.map(|body| ApiAnswer { status, body: answer_body(&body), is_problem: false }))
+}
+
+/// Whether an expression decides about the answer.
+fn is_computed(journey: &Journey, error: Option<&ApiError>) -> bool {
+    let phase = if error.is_some() { Phase::Failed } else { Phase::Succeeded };
+    let is_computed = |rule: &ApiResponse| {
+        rule.phase == phase
+            && (rule.predicate.is_some() || matches!(rule.status, Status::Computed(_)))
+    };
+    (error.is_some() && journey.envelope.is_some())
+        || journey.http.responses.rules.iter().any(is_computed)
+}
+
+/// What an answer is computed from.
+struct AnswerScope<'a> {
+    settings: &'a Settings,
+    context: &'a Json,
+    now: Timestamp,
+    effort: Effort,
 }
 
 /// The values that expressions of an answer can use.
@@ -101,6 +151,9 @@ struct AnswerBindings {
     platform: Value,
     problem: Value,
     now: Timestamp,
+    /// What the expressions that come may cost together.
+    ops_left: Cell<u64>,
+    has_failed: Cell<bool>,
 }
 
 /// A value as the body of an answer. It comes from an expression or a problem, so it is within the
@@ -115,13 +168,26 @@ fn answer_body(value: &Value) -> Json {
 impl AnswerBindings {
     fn new(
         journey: &Journey,
-        settings: &Settings,
-        context: &Json,
+        scope: &AnswerScope<'_>,
         problem: Value,
-        now: Timestamp,
-    ) -> Result<Self, Fault> {
-        let platform = platform(journey, settings, Object::default())?;
-        Ok(Self { context: json::parse(context)?, platform, problem, now })
+    ) -> Result<Result<Self, Fault>, TooCostly> {
+        let AnswerScope { settings, context, now, effort } = *scope;
+        let ops = match effort {
+            Effort::Quick if context.size() > MAX_QUICK_BYTES => return Err(TooCostly),
+            Effort::Quick => MAX_QUICK_OPS,
+            Effort::Full => MAX_EVALUATION_OPS,
+        };
+        let read = || Ok((platform(journey, settings, Object::default())?, json::parse(context)?));
+        Ok(read().map(|(platform, context)| {
+            let (ops_left, has_failed) = (Cell::new(ops), Cell::new(false));
+            Self { context, platform, problem, now, ops_left, has_failed }
+        }))
+    }
+
+    /// An expression that fails may have lacked the budget: a quick answer does not count then.
+    fn check_effort(&self, effort: Effort) -> Result<(), TooCostly> {
+        let is_quick = effort == Effort::Quick;
+        if is_quick && self.has_failed.get() { Err(TooCostly) } else { Ok(()) }
     }
 
     fn evaluate(&self, expression: &Expression) -> Option<Value> {
@@ -133,7 +199,12 @@ impl AnswerBindings {
             (Binding::Error, self.problem.clone()),
             (Binding::Payload, payload),
         ];
-        expression.evaluate(&values, &EvaluationInputs { now: self.now, seed: 0 }).result.ok()
+        let inputs = EvaluationInputs { now: self.now, seed: 0 };
+        let ops_left = self.ops_left.get();
+        let evaluation = expression.evaluate_within(ops_left, &values, &inputs);
+        self.ops_left.set(ops_left.saturating_sub(evaluation.ops));
+        self.has_failed.set(self.has_failed.get() || evaluation.result.is_err());
+        evaluation.result.ok()
     }
 }
 

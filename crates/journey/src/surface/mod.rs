@@ -18,7 +18,7 @@ mod status;
 mod tests;
 
 pub(crate) use api::problem_of;
-pub use api::{ApiAnswer, RefusedStart, api_answer, api_refusal};
+pub use api::{ApiAnswer, Effort, RefusedStart, TooCostly, api_answer, api_refusal};
 pub use guard::{guard_allows, guard_start};
 pub use http::{
     DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, HTTP_TASK, HttpRequest, REQUEST_GONE, is_config_error,

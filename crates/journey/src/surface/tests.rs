@@ -416,7 +416,12 @@ fn api(input: &str) -> (u16, String, bool) {
 }
 
 fn answer(bench: &Bench, outcome: &Outcome) -> (u16, String, bool) {
-    let answer = api_answer(&Settings::default(), &bench.definition, outcome, bench.now);
+    let settings = Settings::default();
+    let answer = |effort| api_answer(&settings, &bench.definition, outcome, bench.now, effort);
+    let full = answer(Effort::Full).expect("full effort is enough");
+    // A quick answer is the same one, or none.
+    assert!(answer(Effort::Quick).is_ok_and(|it| it == full) || answer(Effort::Quick).is_err());
+    let answer = full;
     (answer.status, answer.body.as_str().to_owned(), answer.is_problem)
 }
 
@@ -443,6 +448,70 @@ fn je9_a_deadline_of_an_api_is_504_with_the_declared_code() {
     };
     let expected = r#"{"oops":"TOO_SLOW","env":"local"}"#.to_owned();
     assert_eq!(answer(&bench, &outcome), (504, expected, false));
+}
+
+/// An API whose rules have these predicates; the status of a rule is 210 and its number.
+fn api_with(predicates: &[&str]) -> String {
+    let rule = |(number, predicate): (usize, &&str)| {
+        let when =
+            format!("{{phase: SUCCEEDED, predicate: {{lang: dataweave, expr: '{predicate}'}}}}");
+        format!("          - {{when: {when}, status: {}}}\n", 210 + number)
+    };
+    let rules: String = predicates.iter().enumerate().map(rule).collect();
+    format!(
+        "apiVersion: v1\nkind: Api\nmetadata: {{name: quote, version: 1.0.0}}\nspec:\n  bindings:\n    \
+         http:\n      apiResponses:\n        rules:\n{rules}  start: done\n  states: {{done: \
+         {{type: succeed}}}}\n"
+    )
+}
+
+/// The status of such an API.
+fn status_with(predicates: &[&str]) -> u16 {
+    let mut bench = Bench::new(&api_with(predicates));
+    bench.start("{}", None);
+    answer(&bench, &bench.outcome.clone().expect("an API ends at once")).0
+}
+
+#[test]
+fn i8_all_expressions_of_an_answer_share_one_budget() {
+    // Each takes well over a third of the budget, and less than the whole.
+    let costly = "sum((1 to 100000) map ((i) -> i + 1 + 1 + 1)) < 0";
+    assert_eq!(status_with(&[costly, "true"]), 211);
+    assert_eq!(status_with(&[costly, costly, costly, "true"]), 200);
+    // A predicate that fails costs what it has computed, and no more.
+    let failing = "(1 / 0) == 1";
+    assert_eq!(status_with(&[failing, failing, failing, "true"]), 213);
+}
+
+#[test]
+fn an_answer_is_quick_unless_it_computes_much_or_reads_a_long_context() {
+    let is_quick = |predicates: &[&str], input: &str| {
+        let mut bench = Bench::new(&api_with(predicates));
+        bench.start(input, None);
+        let outcome = bench.outcome.clone().expect("an API ends at once");
+        let (settings, definition, now) = (Settings::default(), &bench.definition, bench.now);
+        api_answer(&settings, definition, &outcome, now, Effort::Quick).is_ok()
+    };
+    let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000));
+    assert!(is_quick(&["context.a == 1", "true"], "{}"));
+    assert!(!is_quick(&["sum((1 to 10000) map ((i) -> i)) < 0"], "{}"));
+    assert!(!is_quick(&["context.a == 1"], &long));
+    assert!(is_quick(&[], &long), "nothing is computed");
+}
+
+#[test]
+fn i8_an_api_has_so_many_rules_and_no_more() {
+    let errors = |count: usize| {
+        let (name, text) = ("x".to_owned(), api_with(&vec!["false"; count]).into());
+        let source = Source { name, text, files: Vec::new() };
+        let notation = JourneyNotation::new(Settings::default());
+        let compiled = notation.compile(&source, &Limits::default());
+        let errors = compiled.diagnostics.into_iter();
+        errors.map(|it| format!("{} {}", it.code, it.message)).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(100), Vec::<String>::new());
+    let what = "J062 `spec.bindings.http.apiResponses.rules` has 101 rules, the limit is 100";
+    assert_eq!(errors(101), [what]);
 }
 
 #[test]

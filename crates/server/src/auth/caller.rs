@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HeaderName};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
 
@@ -18,7 +18,7 @@ use crate::settings::{AuthSettings, Role};
 
 /// Carries an operator's key or token beside `Authorization`, which belongs to the journey on the
 /// public surface.
-pub(crate) const OPERATOR_KEY: HeaderName = HeaderName::from_static("x-meantime-key");
+const OPERATOR_KEY: HeaderName = HeaderName::from_static("x-meantime-key");
 
 /// An authenticated caller, or an anonymous one where that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,9 +141,11 @@ impl Authenticator {
         self.caller_of_key(presented, now).ok()
     }
 
-    /// Whether `Authorization` holds an operator's key, which journeys must not see.
-    pub(crate) fn is_operator_bearer(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|it| key::find_operator_key(&self.settings.keys, it).is_some())
+    /// Whether a header holds an operator's key, which journeys must not see: `X-Meantime-Key`, and
+    /// each value of `Authorization` with such a key.
+    pub(crate) fn is_operators(&self, name: &HeaderName, value: &HeaderValue) -> bool {
+        let is_key = |it: &str| key::find_operator_key(&self.settings.keys, it).is_some();
+        *name == OPERATOR_KEY || (*name == AUTHORIZATION && token_of(value).is_some_and(is_key))
     }
 
     fn caller_of_key(&self, presented: &str, now: Timestamp) -> Result<Caller, AuthError> {
@@ -174,7 +176,11 @@ fn operator_header(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    token_of(headers.get(AUTHORIZATION)?)
+}
+
+fn token_of(value: &HeaderValue) -> Option<&str> {
+    let value = value.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -14,7 +14,7 @@ mod origin;
 mod permission;
 mod surface;
 
-pub(crate) use caller::{Authenticator, Caller, OPERATOR_KEY};
+pub(crate) use caller::{Authenticator, Caller};
 pub(crate) use jwks::IdentityProvider;
 pub(crate) use jwt::TokenCheck;
 pub(crate) use key::find_key_by_digest;

@@ -16,7 +16,7 @@ mod request_clock;
 mod settings;
 mod surface;
 
-pub(crate) use ephemeral::EphemeralKernel;
+pub(crate) use ephemeral::{EphemeralEnd, EphemeralKernel};
 pub(crate) use index::SurfaceIndex;
 pub(crate) use request::{InboundRequest, InboundRequests};
 pub use settings::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, HeaderName};
 use meantime_core::{Definition, DefinitionId, InstanceId};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::{self, Instance, Kind, Request};
 use meantime_kernel::command::{Error, StartCommand};
 use meantime_kernel::store::{InstanceRow, Phase};
 
+use super::ephemeral::EphemeralEnd;
 use super::request::{InboundRequest, RequestGuard};
 use crate::app::App;
-use crate::auth::OPERATOR_KEY;
 use crate::concurrency::RequestPermit;
 use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::show;
 
-/// A journey or API by its name.
+/// A journey or API by its name. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct SurfaceDefinition {
     pub(crate) id: DefinitionId,
     entry: Arc<CachedDefinition>,
@@ -134,7 +134,7 @@ impl SurfaceInstance {
         let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
         match permit.release_while(outcome).await? {
-            Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
+            Ok(EphemeralEnd::Ended(outcome)) if surface::guard_allows(&outcome) => Ok(self),
             Err(error @ (Error::Overloaded | Error::Stopping)) => Err(error.into()),
             Ok(_) | Err(_) => Err(unknown.into()),
         }
@@ -160,10 +160,7 @@ fn register_request(
 
 /// The headers and the query that a journey may read: everything except operators' keys.
 pub(crate) fn visible_request(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
-    let has_operator = app.auth().is_operator_bearer(headers);
-    let is_ours =
-        |name: &HeaderName| *name == OPERATOR_KEY || (has_operator && *name == AUTHORIZATION);
-    let texts = headers.iter().filter(|(name, _)| !is_ours(name));
+    let texts = headers.iter().filter(|(name, value)| !app.auth().is_operators(name, value));
     let texts = texts.filter_map(|(name, value)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     });

@@ -11,6 +11,10 @@ use tokio::sync::{broadcast, watch};
 
 use super::request::Metrics;
 
+#[cfg(test)]
+#[path = "../../tests/support/log.rs"]
+mod log;
+
 /// Logs every change until the engine stops.
 pub(crate) async fn log_store(mut standing: watch::Receiver<StoreHealth>) {
     loop {
@@ -72,5 +76,47 @@ pub(crate) async fn log_deadlines(mut timed_out: broadcast::Receiver<TimedOut>, 
             }
             Err(RecvError::Closed) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meantime_kernel::command::Error;
+    use tracing_subscriber::filter::LevelFilter;
+
+    use super::*;
+    use crate::observe::log_filter;
+
+    #[tokio::test]
+    async fn the_log_says_when_the_store_is_lost_and_when_it_is_back() {
+        let (log, _scope) = log::collect(log_filter(LevelFilter::INFO));
+        let (standing, seen) = watch::channel(StoreHealth::Healthy);
+        let logging = tokio::spawn(log_store(seen));
+        let lost = || StoreHealth::Unreachable("no route".to_owned());
+        let cases = [
+            (StoreHealth::Healthy, None),
+            (lost(), Some("the store is unreachable why=no route")),
+            (StoreHealth::Healthy, Some("the store is reachable again")),
+            (lost(), Some("the store is unreachable why=no route")),
+            (
+                StoreHealth::Failed(Error::Overloaded),
+                Some("the engine has stopped because of a store error code=\"overloaded\""),
+            ),
+        ];
+        tokio::task::yield_now().await;
+        for (health, expected) in cases {
+            if *standing.borrow() != health {
+                standing.send_replace(health);
+            }
+            // One thread: the other task runs now.
+            tokio::task::yield_now().await;
+            let lines = log.take();
+            match (lines.as_slice(), expected) {
+                ([line], Some(expected)) => assert!(line.contains(expected), "{line}"),
+                (lines, expected) => assert_eq!((lines.len(), expected), (0, None), "{lines:?}"),
+            }
+        }
+        drop(standing);
+        logging.await.expect("it ends with the engine");
     }
 }

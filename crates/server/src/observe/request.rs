@@ -1,14 +1,17 @@
 //! Metrics of the server, and the middleware that counts and logs requests.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
 use meantime_kernel::clock::Stopwatch;
 use meantime_kernel::machine::{Counters, Levels};
 use meantime_kernel::random::{Entropy as _, SystemEntropy};
@@ -24,6 +27,7 @@ use tracing::Instrument as _;
 use super::engine;
 use super::trace::{record_status, request_span};
 use crate::app::App;
+use crate::problem::{Problem, ProblemCode};
 use crate::tls::ClientCertificate;
 
 /// Histogram buckets in seconds, from a fast response to a long poll.
@@ -57,8 +61,10 @@ pub(crate) struct Metrics {
     deadlines: Family<CodeLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram>,
-    in_flight: Gauge<i64, std::sync::atomic::AtomicI64>,
+    in_flight: InFlight,
 }
+
+type InFlight = Gauge<i64, AtomicI64>;
 
 impl Metrics {
     pub(crate) fn new() -> Self {
@@ -116,7 +122,25 @@ impl Metrics {
     }
 }
 
-/// Middleware: assigns a request id, enforces the limit of requests in flight, counts and logs.
+/// Counts a request while it lives. The future of a request is dropped when its client disconnects,
+/// so nothing after its last `await` is certain to run.
+struct Counted(InFlight);
+
+impl Counted {
+    fn one_more(in_flight: &InFlight) -> Self {
+        in_flight.inc();
+        Self(in_flight.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// Middleware: assigns a request id, enforces the limit of requests in flight, counts and logs. A
+/// panic while a request is answered is answered, too.
 pub(crate) async fn observe_request(
     State(app): State<App>,
     mut request: Request,
@@ -132,15 +156,24 @@ pub(crate) async fn observe_request(
         let client = certificate.fingerprint();
         tracing::debug!(request = %request_id, client, "client certificate presented");
     }
-    app.metrics().in_flight.inc();
+    let counted = Counted::one_more(&app.metrics().in_flight);
     let mut response = match app.concurrency().acquire(&route) {
         Ok(permit) => {
             request.extensions_mut().insert(permit);
-            next.run(request).instrument(span.clone()).await
+            let answering = next.run(request).instrument(span.clone());
+            // Whatever the request held is released while the panic unwinds. What it shared with
+            // others is behind locks that outlive a panic.
+            let answered = AssertUnwindSafe(answering).catch_unwind().await;
+            answered.unwrap_or_else(|panic| {
+                let panic = panic_message(panic.as_ref());
+                tracing::error!(request = %request_id, method, %route, panic, "a request panicked");
+                let text = "the request could not be answered";
+                Problem::new(ProblemCode::Internal, text).into_response()
+            })
         }
         Err(problem) => problem.into_response(),
     };
-    app.metrics().in_flight.dec();
+    drop(counted);
     let (status, took) = (response.status().as_u16(), watch.elapsed());
     record_status(&span, status);
     if let Ok(value) = HeaderValue::from_str(&request_id) {
@@ -156,6 +189,12 @@ pub(crate) async fn observe_request(
         .observe(took.as_secs_f64());
     app.metrics().requests.get_or_create(&RequestLabels { method, route, status }).inc();
     response
+}
+
+/// What a panic says.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown panic")
 }
 
 thread_local! {

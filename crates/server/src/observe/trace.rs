@@ -9,7 +9,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 /// The target of all spans.
-pub const TRACE_TARGET: &str = "trace";
+pub(super) const TRACE_TARGET: &str = "trace";
 
 /// The span of an inbound request.
 pub(super) fn request_span(

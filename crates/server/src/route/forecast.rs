@@ -18,7 +18,8 @@ use super::reply::{Result, ok};
 use super::schedule::already_started;
 use super::table::Routes;
 use crate::app::App;
-use crate::auth::Permission;
+use crate::audit;
+use crate::auth::{Caller, Permission};
 use crate::extract::Query;
 use crate::pagination;
 use crate::problem::{Problem, ProblemCode};
@@ -85,7 +86,11 @@ struct Window {
     get, path = "/forecast", operation_id = "getForecast", tag = "time", params(ForecastQuery),
     responses((status = 200, description = "The forecast", body = Forecast))
 )]
-async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Result<Forecast> {
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ForecastQuery>,
+) -> Result<Forecast> {
     let now = app.kernel().now().engine;
     let moment = |text: &String| InstantParam::parse(text).and_then(|moment| moment.from(now));
     let from = query.from.as_ref().map(moment).transpose()?.unwrap_or(now);
@@ -113,6 +118,13 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     add_schedules(&app, &window, &mut entries, counts.as_mut()).await?;
     let (entries, truncated) = entries.finish();
     let next_cursor = entries.last().filter(|_| truncated).map(|(key, _)| write_cursor(*key));
+    let shown = entries.iter().filter_map(|(key, entry)| match (&key.of, entry) {
+        (DueOf::Timer(id), DueEntry::Timer { definition, .. }) => {
+            Some((id.0.instance, *definition))
+        }
+        _ => None,
+    });
+    audit::log_guarded_read(&app, &caller, "getForecast", shown.collect()).await;
     let mut items = Vec::with_capacity(entries.len());
     for (key, entry) in entries {
         items.push(to_event(&app, key, entry).await?);

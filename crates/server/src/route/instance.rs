@@ -79,6 +79,7 @@ enum WaitTarget {
 )]
 async fn start(
     State(app): State<App>,
+    caller: Caller,
     Query(query): Query<StartQuery>,
     permit: RequestPermit,
     headers: HeaderMap,
@@ -114,12 +115,17 @@ async fn start(
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
         await_end(&app, &permit, instance, limit.saturating_sub(passed)).await?;
     }
-    let input = Some(new.input).filter(|_| !repeated);
-    let shown = match row {
-        Some(row) => show::instance(&app, &row, input).await?,
-        None => show::instance(&app, &find(&app, instance).await?, input).await?,
+    let row = match row {
+        Some(row) => *row,
+        None => find(&app, instance).await?,
     };
-    Ok(JsonResponse(StatusCode::CREATED, shown))
+    if repeated {
+        // Whoever repeats a request need not be the one who made it first.
+        let of = vec![(instance, row.definition)];
+        audit::log_guarded_read(&app, &caller, "startInstance", of).await;
+    }
+    let input = Some(new.input).filter(|_| !repeated);
+    Ok(JsonResponse(StatusCode::CREATED, show::instance(&app, &row, input).await?))
 }
 
 /// The longest wait of a request, in real time.
@@ -254,6 +260,8 @@ async fn set_variables(
     let by = caller.audit_info(query.reason);
     app.kernel().call(Command::SetVariables { instance, values, scope: None, audit: by }).await?;
     let row = find(&app, instance).await?;
+    let of = vec![(instance, row.definition)];
+    audit::log_guarded_read(&app, &caller, "setInstanceVariables", of).await;
     ok(show::instance(&app, &row, None).await?)
 }
 
@@ -273,6 +281,8 @@ async fn cancel(
     let by = caller.audit_info(body.reason);
     app.kernel().call(Command::Cancel { instance, audit: by }).await?;
     let row = find(&app, instance).await?;
+    let of = vec![(instance, row.definition)];
+    audit::log_guarded_read(&app, &caller, "cancelInstance", of).await;
     ok(show::instance(&app, &row, None).await?)
 }
 

@@ -14,6 +14,7 @@ use super::instance::idempotency_key;
 use super::journey_list;
 use super::table::Routes;
 use crate::app::App;
+use crate::audit;
 use crate::auth::{Caller, Permission};
 use crate::concurrency::RequestPermit;
 use crate::extract::{PathId, PathParams, RawJson};
@@ -211,6 +212,9 @@ async fn cancel(
         // A cancel has no guard of its own and its answer contains the status, so the read guard
         // applies to public callers.
         instance_view = instance_view.check_read_guard(&app, &permit, &headers).await?;
+    } else {
+        let of = vec![(id, instance_view.row.definition)];
+        audit::log_guarded_read(&app, &caller, "cancelJourney", of).await;
     }
     let (definition, _) =
         instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;

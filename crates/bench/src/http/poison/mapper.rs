@@ -7,18 +7,23 @@ use super::seeded_choice::SeededChoice;
 use super::variant::PoisonDefinition;
 
 pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
-    let (title, expression) = match choice.between(0, 4) {
-        0 => recursion(choice),
-        1 => texts(choice),
-        2 => digits(choice),
-        _ => loops(choice),
-    };
+    let (title, expression) = expression(choice);
     let (text, words) = journey::evaluating(choice, name, &expression);
     PoisonDefinition {
         title: format!("{title}, {words}"),
         media_type: journey::MEDIA_TYPE,
         text,
         input: json!({}),
+    }
+}
+
+/// A costly expression whose result is a number, and how the title says it.
+pub(super) fn expression(choice: &mut SeededChoice) -> (String, String) {
+    match choice.between(0, 4) {
+        0 => recursion(choice),
+        1 => texts(choice),
+        2 => digits(choice),
+        _ => loops(choice),
     }
 }
 

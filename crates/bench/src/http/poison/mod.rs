@@ -8,6 +8,7 @@
 //! selection of kinds. Sizes are drawn so that some variants stay within the engine's budgets but
 //! take long, and others exceed them.
 
+mod api;
 mod fan_out;
 mod feel;
 mod format;

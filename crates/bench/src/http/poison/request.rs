@@ -32,6 +32,7 @@ pub(super) fn lists(choice: &mut SeededChoice, label: String) -> PoisonVariant {
         title: paths.join(", "),
         definition: None,
         requests: paths.iter().map(|path| get_request(path)).collect(),
+        reads_journey: false,
         clients: *choice.one_of(&[4, 8, 16]),
         at_most: 400,
     }
@@ -54,6 +55,7 @@ pub(super) fn sources(choice: &mut SeededChoice, label: String, name: &str) -> P
         title: format!("{what}, {} KiB", text.len() >> 10),
         definition: None,
         requests: vec![request(&path, media_type, &text)],
+        reads_journey: false,
         clients: choice.between(1, 4),
         at_most: 20,
     }

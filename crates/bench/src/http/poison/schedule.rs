@@ -34,6 +34,7 @@ pub(super) fn variant(choice: &mut SeededChoice, label: String, name: String) ->
         title: format!("{clients} schedules {rule:?} since the year {year}, {zone}, {overlap}"),
         definition: Some(Definition { name, media_type: script::MEDIA_TYPE, text }),
         requests,
+        reads_journey: false,
         clients,
         at_most: clients,
     }

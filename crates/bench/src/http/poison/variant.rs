@@ -5,7 +5,7 @@ use meantime_kernel::random::{Entropy as _, SeededEntropy};
 
 use super::super::connection::json_request;
 use super::seeded_choice::SeededChoice;
-use super::{fan_out, feel, format, mapper, regex, request, schedule, schema, script};
+use super::{api, fan_out, feel, format, mapper, regex, request, schedule, schema, script};
 
 /// The kinds of poison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Source,
     /// Long lists, asked for by several clients
     List,
+    /// Statuses, predicates and envelopes of APIs, and read guards
+    Api,
 }
 
 /// One definition or request that could disturb others.
@@ -46,6 +48,8 @@ pub(in super::super) struct PoisonVariant {
     pub(in super::super) definition: Option<Definition>,
     /// The requests that clients send in turn, repeated from the beginning.
     pub(in super::super) requests: Vec<Vec<u8>>,
+    /// Whether the requests start journeys, and each client reads the status of what it started.
+    pub(in super::super) reads_journey: bool,
     /// How many clients there are, each on its own connection.
     pub(in super::super) clients: usize,
     /// How many requests they send in total.
@@ -98,6 +102,7 @@ fn variant(seed: u64, kind: Kind, number: usize) -> PoisonVariant {
         Kind::Schedule => schedule::variant(choice, label, name),
         Kind::Source => request::sources(choice, label, &name),
         Kind::List => request::lists(choice, label),
+        Kind::Api => api::variant(choice, label, name),
     }
 }
 
@@ -117,6 +122,7 @@ fn started(
         title,
         definition: Some(Definition { name, media_type, text }),
         requests: vec![json_request("/instances", &body)],
+        reads_journey: false,
         clients: *choice.one_of(&[2, 4, 8, 16]),
         at_most: 200,
     }
