@@ -1,12 +1,13 @@
 //! What clients of journeys see: every function of the surface, on what a turn has left.
 
+use std::fmt::Debug;
 use std::sync::OnceLock;
 
 use meantime_core::{
     Cx, Definition, Effect, Json, Notation, Outcome, State, Status, Timestamp, Turn,
 };
 use meantime_journey::Settings;
-use meantime_journey::surface::{self, Instance, RefusedStart, Request};
+use meantime_journey::surface::{self, Effort, Instance, RefusedStart, Request, TooCostly};
 
 use crate::case_random::CaseRandom;
 
@@ -53,7 +54,8 @@ fn show_definition(definition: &Definition, now: Timestamp, random: &mut CaseRan
     let _ = surface::start_request_bindings(definition, &request);
     let input = Json::parse("{\"a\":[1,{\"b\":null}]}").unwrap_or_default();
     let refusal = RefusedStart { code: "invalid", problem: &input, input: &input };
-    let _ = surface::api_refusal(settings(), definition, &refusal, now);
+    let refuse = |effort| surface::api_refusal(settings(), definition, &refusal, now, effort);
+    check_efforts(refuse(Effort::Quick), refuse(Effort::Full));
 }
 
 /// What a surface shows of a run, and of one whose state is damaged.
@@ -80,10 +82,23 @@ pub(crate) fn show_turn(
         }
     }
     if let Some(outcome) = &outcome {
-        let answer = surface::api_answer(settings(), definition, outcome, cx.now);
+        let answer = |effort| surface::api_answer(settings(), definition, outcome, cx.now, effort);
+        let answer = check_efforts(answer(Effort::Quick), answer(Effort::Full));
         assert!((100..600).contains(&answer.status), "{}", answer.status);
         let _ = surface::guard_allows(outcome);
     }
+}
+
+/// An answer that could be computed quickly is the same with all that it may cost; returns it.
+fn check_efforts<T: Debug + PartialEq>(
+    quick: Result<T, TooCostly>,
+    full: Result<T, TooCostly>,
+) -> T {
+    let full = full.expect("within its limits an answer is always computed");
+    if let Ok(quick) = quick {
+        assert_eq!(quick, full);
+    }
+    full
 }
 
 fn show_instance(

@@ -798,6 +798,9 @@ async fn seeded_credentials_across_nodes_on_postgresql_count_for_their_own_reque
     cross_restarts_and_nodes(&place, seeds_or(6..12)).await;
 }
 
+/// A journey, the headers of a start, and the problem that it notes, if any.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+
 /// The keys of operators and the tokens of a journey's callers on one server: each sees its own.
 #[tokio::test]
 async fn operators_keys_and_the_tokens_of_a_journey_do_not_meet() {
@@ -837,7 +840,6 @@ spec:
     let key = operator.secret.as_str();
     let (bearer, lower) = (format!("Bearer {key}"), format!("bearer  {key}"));
     let (good, bearer, lower) = (good.as_str(), bearer.as_str(), lower.as_str());
-    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
     let cases: [Case<'_>; 9] = [
         ("open", &[("authorization", good)], None),
         ("open", &[("authorization", good), ("x-meantime-key", key)], None),

@@ -24,7 +24,7 @@ mod with {
     use tracing_subscriber::layer::Layer;
     use tracing_subscriber::registry::LookupSpan;
 
-    use super::super::TRACE_TARGET;
+    use super::super::trace::TRACE_TARGET;
     use super::TraceExportError;
     use crate::settings::TraceSettings;
 

@@ -45,21 +45,21 @@ fn predicates(choice: &mut SeededChoice, expression: &Value) -> (String, &'stati
     let count = choice.magnitude(1, MAX_RULES);
     let when = json!({ "phase": "SUCCEEDED", "predicate": expression });
     let rules = vec![json!({ "when": when, "status": 299 }); count];
-    (format!("{count} predicates"), "Api", api(json!({ "rules": rules }), "succeed"))
+    (format!("{count} predicates"), "Api", api(&json!({ "rules": rules }), "succeed"))
 }
 
 fn status(expression: &Value) -> Value {
     let rule = json!({ "when": { "phase": "SUCCEEDED" }, "statusExpr": expression });
-    api(json!({ "rules": [rule] }), "succeed")
+    api(&json!({ "rules": [rule] }), "succeed")
 }
 
 fn envelope(expression: &Value) -> Value {
-    let mut spec = api(json!({ "default": { "FAILED": 200 } }), "fail");
+    let mut spec = api(&json!({ "default": { "FAILED": 200 } }), "fail");
     spec["errors"] = json!({ "envelope": { "format": "custom", "mapper": expression } });
     spec
 }
 
-fn api(responses: Value, end: &str) -> Value {
+fn api(responses: &Value, end: &str) -> Value {
     let done = match end {
         "fail" => json!({ "type": "fail", "errorCode": "POISON", "reason": "on purpose" }),
         _ => json!({ "type": "succeed" }),
