@@ -29,7 +29,9 @@ fn there_is_something_of_every_kind() {
 fn definitions_are_legal_or_too_large() {
     let notations = notations();
     for variant in variants(3, 330, &[]) {
-        let Some(Definition { name, media_type, text }) = variant.definition else { continue };
+        let Some(VariantDefinition { name, media_type, text }) = variant.definition else {
+            continue;
+        };
         let notation = match media_type {
             script::MEDIA_TYPE => "flow",
             journey::MEDIA_TYPE => "journey",

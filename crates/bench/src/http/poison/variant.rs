@@ -43,7 +43,7 @@ pub(in super::super) struct PoisonVariant {
     /// A short description.
     pub(in super::super) title: String,
     /// The definition that is deployed, if there is one.
-    pub(in super::super) definition: Option<Definition>,
+    pub(in super::super) definition: Option<VariantDefinition>,
     /// The requests that clients send in turn, repeated from the beginning.
     pub(in super::super) requests: Vec<Vec<u8>>,
     /// How many clients there are, each on its own connection.
@@ -54,7 +54,7 @@ pub(in super::super) struct PoisonVariant {
 
 /// A definition as it is deployed to a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Definition {
+pub(in super::super) struct VariantDefinition {
     pub(in super::super) name: String,
     pub(in super::super) media_type: &'static str,
     pub(in super::super) text: String,
@@ -115,7 +115,7 @@ fn started(
         kind,
         label,
         title,
-        definition: Some(Definition { name, media_type, text }),
+        definition: Some(VariantDefinition { name, media_type, text }),
         requests: vec![json_request("/instances", &body)],
         clients: *choice.one_of(&[2, 4, 8, 16]),
         at_most: 200,
