@@ -43,7 +43,7 @@ fn advisories(mut command: Command) -> Result<()> {
     let command = command.args(["deny", "check", "advisories"]).current_dir(root()?);
     let out = command.output().context("cannot start cargo")?;
     let said = String::from_utf8_lossy(&out.stderr);
-    match judge_advisories(out.status.success(), &said) {
+    match classify_advisories(out.status.success(), &said) {
         AdvisoryVerdict::Clean => println!("no advisory applies"),
         AdvisoryVerdict::NotChecked => {
             println!("NOT CHECKED: advisories: their database cannot be fetched here");
@@ -62,7 +62,7 @@ enum AdvisoryVerdict {
     NotChecked,
 }
 
-fn judge_advisories(is_success: bool, said: &str) -> AdvisoryVerdict {
+fn classify_advisories(is_success: bool, said: &str) -> AdvisoryVerdict {
     // cargo-deny prints its summary last, and only if it has checked.
     let has_summary = said.lines().any(|line| line.trim_start().starts_with("advisories "));
     match (is_success, has_summary) {
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn a_database_that_cannot_be_had_is_not_taken_for_a_clean_bill() {
         let unreachable = "error: failed to fetch advisory database https://example.org/db";
-        assert_eq!(judge_advisories(false, unreachable), AdvisoryVerdict::NotChecked);
-        assert_eq!(judge_advisories(true, "advisories ok\n"), AdvisoryVerdict::Clean);
+        assert_eq!(classify_advisories(false, unreachable), AdvisoryVerdict::NotChecked);
+        assert_eq!(classify_advisories(true, "advisories ok\n"), AdvisoryVerdict::Clean);
         assert_eq!(
-            judge_advisories(false, "error[vulnerability]: x\nadvisories FAILED\n"),
+            classify_advisories(false, "error[vulnerability]: x\nadvisories FAILED\n"),
             AdvisoryVerdict::Found
         );
-        assert_eq!(judge_advisories(false, "error: something else"), AdvisoryVerdict::Found);
+        assert_eq!(classify_advisories(false, "error: something else"), AdvisoryVerdict::Found);
     }
 }

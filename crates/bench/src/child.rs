@@ -23,7 +23,7 @@ use super::bench_store::BenchStore;
 use super::kernel_rig::KernelRig;
 use super::notation::YEAR_MS;
 use super::process::{processor_ms, resident_bytes};
-use super::progress::Progress;
+use super::progress::ProgressDisplay;
 use super::report::float;
 use super::sample::Sample;
 use super::starters::{arm, pause, start_for_duration};
@@ -112,7 +112,7 @@ async fn sleep(file: PathBuf, counts: Vec<usize>, storm: usize, rest_seconds: u6
     let rig = KernelRig::open(&file, 0).await?;
     let total = counts.last().copied().unwrap_or_default();
     let due = due_instants(total, storm);
-    let progress = Progress::silent();
+    let progress = ProgressDisplay::silent();
     let mut armed = 0;
     for count in counts {
         let next: Arc<[Timestamp]> = due.get(armed..count).unwrap_or_default().into();

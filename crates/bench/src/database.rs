@@ -12,7 +12,7 @@ use super::bench_store::BenchDatabase;
 use super::observed_store::ObservedStore;
 use super::process::file_bytes;
 
-pub(super) enum Database {
+pub(super) enum MeasuredDatabase {
     Sqlite { store: Arc<SqliteStore>, path: PathBuf },
     Postgres(Arc<PostgresStore>),
 }
@@ -28,7 +28,7 @@ pub(super) struct Counts {
     pub(super) log_pages: u64,
 }
 
-impl Database {
+impl MeasuredDatabase {
     /// A SQLite file.
     pub(super) fn file(path: &Path) -> Result<Self> {
         let store = SqliteStore::open(path, sqlite::Options::default());

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::bench_store::{BenchDatabase, BenchStore};
 use super::clock::OffsetClock;
-use super::database::{Counts, Database};
+use super::database::{Counts, MeasuredDatabase};
 use super::notation::{self, BenchNotation};
 use super::observed_store::ObservedStore;
 use super::starters::pause;
@@ -27,7 +27,7 @@ pub(super) struct KernelRig {
     pub(super) kernel: Kernel,
     pub(super) store: Arc<ObservedStore>,
     pub(super) clock: Arc<OffsetClock>,
-    database: Database,
+    database: MeasuredDatabase,
     /// Removed at the end.
     directory: Option<TempDir>,
 }
@@ -49,7 +49,7 @@ impl KernelRig {
 
     /// A kernel on the database in a file, with a clock that is `offset_ms` ahead.
     pub(super) async fn open(path: &Path, offset_ms: i64) -> Result<Self> {
-        Self::build(Database::file(path)?, offset_ms, notations()).await
+        Self::build(MeasuredDatabase::file(path)?, offset_ms, notations()).await
     }
 
     /// One more node on a database that other nodes may use.
@@ -62,7 +62,7 @@ impl KernelRig {
     async fn join_with(database: &BenchDatabase, notations: &Notations) -> Result<Self> {
         let mut tries = 0;
         loop {
-            let database = Database::postgres(database).await?;
+            let database = MeasuredDatabase::postgres(database).await?;
             let joined = Self::build(database, 0, notations.clone()).await;
             tries += 1;
             if joined.is_ok() || tries == MAX_JOIN_ATTEMPTS {
@@ -76,7 +76,7 @@ impl KernelRig {
         match bench_store {
             BenchStore::Sqlite(_) => {
                 let directory = new_bench_directory(bench_store)?;
-                let database = Database::file(&directory.path().join("meantime.db"))?;
+                let database = MeasuredDatabase::file(&directory.path().join("meantime.db"))?;
                 let rig = Self::build(database, 0, notations).await?;
                 Ok(Self { directory: Some(directory), ..rig })
             }
@@ -87,7 +87,11 @@ impl KernelRig {
         }
     }
 
-    async fn build(database: Database, offset_ms: i64, notations: Notations) -> Result<Self> {
+    async fn build(
+        database: MeasuredDatabase,
+        offset_ms: i64,
+        notations: Notations,
+    ) -> Result<Self> {
         let clock = Arc::new(OffsetClock::new(offset_ms));
         let store = Arc::new(database.observed(clock.clone()));
         let shared: Arc<dyn Store> = store.clone();

@@ -15,7 +15,7 @@ const SYNC_SAMPLES: usize = 200;
 
 /// The machine on which the figures were measured.
 #[derive(Debug, serde::Serialize)]
-pub(super) struct Machine {
+pub(super) struct HostMachine {
     /// Processors that this process may use.
     cores: usize,
     memory_bytes: u64,
@@ -32,7 +32,7 @@ pub(super) struct Machine {
     optimised: bool,
 }
 
-impl Machine {
+impl HostMachine {
     pub(super) fn look(bench_store: &BenchStore) -> Result<Self> {
         let directory = match bench_store {
             BenchStore::Sqlite(directory) => directory.clone(),

@@ -67,8 +67,8 @@ impl ManualDriver {
             Output::Advance(batch, jobs) => {
                 Input::Advanced(batch, jobs.iter().map(|job| Some(job.run())).collect())
             }
-            Output::Commit(batch, taken, plan) => {
-                Input::Committed(batch, store.commit(taken, plan).await)
+            Output::Commit(batch, fetched, plan) => {
+                Input::Committed(batch, store.commit(fetched, plan).await)
             }
             Output::LoadTimers(query) => Input::Timers(store.due_timers(query).await),
             Output::LoadDefinition(id) => {

@@ -93,11 +93,11 @@ struct Watch {
 
 impl Watch {
     fn of(unit: &Unit, now: Timestamp) -> Self {
-        let guard = match unit.fence {
+        let fence_rows = match unit.fence {
             Fence::Insert(_) | Fence::Turn { .. } | Fence::Task { .. } => 1,
             Fence::Free | Fence::Unchanged { .. } => 0,
         };
-        let rows = guard + u64::try_from(unit.writes.len()).unwrap_or_default();
+        let rows = fence_rows + u64::try_from(unit.writes.len()).unwrap_or_default();
         let due = unit.writes.iter().filter_map(|write| match write {
             Write::DeleteTimer(key) if key.due_at <= now => Some(key.due_at),
             _ => None,
@@ -111,9 +111,9 @@ impl Layer for ObservedStore {
         &*self.inner
     }
 
-    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn on_commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let units: Vec<_> = plan.units.iter().map(|unit| Watch::of(unit, plan.now)).collect();
-        let answer = self.inner.commit(taken, plan);
+        let answer = self.inner.commit(fetched, plan);
         Box::pin(async move {
             let results = answer.await?;
             self.committed(&units, &results);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shows steps and how far they are.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
+pub(super) struct ProgressDisplay {
     show: Show,
     step: Arc<Mutex<Step>>,
     done: Arc<AtomicUsize>,
@@ -27,7 +27,7 @@ struct Step {
     percent: usize,
 }
 
-impl Progress {
+impl ProgressDisplay {
     pub(super) fn new() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         let show = if is_terminal { Show::Terminal } else { Show::Lines };

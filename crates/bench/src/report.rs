@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::machine::Machine;
+use super::machine::HostMachine;
 
 /// The result of a bench.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub struct BenchOutput {
 
 /// All figures of one run.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct BenchReport {
     version: &'static str,
     /// The name of the bench.
     what: &'static str,
     store: String,
     scale: f64,
-    pub(super) machine: Machine,
+    pub(super) machine: HostMachine,
     pub(super) figures: Vec<Figure>,
 }
 
@@ -56,8 +56,8 @@ pub(super) struct Target {
     pub(super) met: bool,
 }
 
-impl Report {
-    pub(super) fn new(what: &'static str, store: String, scale: f64, machine: Machine) -> Self {
+impl BenchReport {
+    pub(super) fn new(what: &'static str, store: String, scale: f64, machine: HostMachine) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         Self { version, what, store, scale, machine, figures: Vec::new() }
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_what_is_judged_when_there_is_one() {
+    fn a_target_compares_the_ratio_if_there_is_one() {
         let figure = |value| Figure::new("turns", "one", value, "/s");
         let met = |figure: Figure| figure.target.is_some_and(|target| target.met);
         assert!(met(figure(50.0).of("J", 100.0).at_least(0.5)));

@@ -10,9 +10,9 @@ use super::args::{
     Scenario,
 };
 use super::baseline;
-use super::machine::Machine;
-use super::progress::Progress;
-use super::report::{BenchOutput, Figure, Report};
+use super::machine::HostMachine;
+use super::progress::ProgressDisplay;
+use super::report::{BenchOutput, BenchReport, Figure};
 use super::{http, scenario, table};
 
 /// Instances among which B picks at random.
@@ -21,8 +21,8 @@ const RANDOM_INSTANCES: usize = 1_000_000;
 /// The context of every scenario.
 pub(crate) struct Session {
     pub(super) common: CommonArgs,
-    pub(super) progress: Progress,
-    report: Report,
+    pub(super) progress: ProgressDisplay,
+    report: BenchReport,
     appended: Option<f64>,
     random: Option<f64>,
 }
@@ -99,8 +99,8 @@ fn run(
     ensure!(common.scale > 0.0 && common.scale.is_finite(), "--scale must be above zero");
     ensure!(common.seconds > 0, "--seconds must be above zero");
     let runtime = tokio::runtime::Runtime::new()?;
-    let (progress, machine) = (Progress::new(), Machine::look(&common.db)?);
-    let report = Report::new(what, common.db.to_string(), common.scale, machine);
+    let (progress, machine) = (ProgressDisplay::new(), HostMachine::look(&common.db)?);
+    let report = BenchReport::new(what, common.db.to_string(), common.scale, machine);
     let mut session = Session { common, progress, report, appended: None, random: None };
     runtime.block_on(scenarios(&mut session))?;
     session.progress.finish();

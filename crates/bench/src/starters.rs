@@ -12,7 +12,7 @@ use meantime_kernel::driver::Kernel;
 use tokio::task::JoinSet;
 
 use super::kernel_rig::{start, start_sleeper};
-use super::progress::Progress;
+use super::progress::ProgressDisplay;
 use super::report::count;
 use super::sample::Sample;
 
@@ -82,7 +82,7 @@ pub(super) async fn arm(
     kernel: &Kernel,
     due: Arc<[Timestamp]>,
     callers: usize,
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Result<LoadResult> {
     let next = Arc::new(AtomicUsize::new(0));
     let watch = Stopwatch::start();

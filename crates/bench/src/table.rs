@@ -2,10 +2,10 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::report::{Figure, Report};
+use super::report::{BenchReport, Figure};
 
 /// The whole report as text.
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &BenchReport) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["scenario", "what", "figure", "", "ratio", "target", ""]);
@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report) -> String {
     format!("{heading}\n\n{}\n\n{}", table.trim_fmt(), verdict(report))
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(report: &BenchReport) -> String {
     let held = |figure: &&Figure| figure.target.is_some();
     let targets = report.figures.iter().filter(held).count();
     match report.missed() {

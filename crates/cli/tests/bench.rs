@@ -93,7 +93,7 @@ fn journeys_and_processes_are_measured_over_http() {
     assert!(figure(&report, "firing 100, beside 100 that are parked") > 0.0);
     let report = bench("bpmn", &["--scale", "0.01", "--seconds", "1"]);
     assert!(figure(&report, "start, service task, gateway, end; 64 connections, batches") > 0.0);
-    assert!(figure(&report, "timers left of 100, half withdrawn, half fired") < 1.0);
+    assert!(figure(&report, "timers left of 100, half cancelled, half fired") < 1.0);
 }
 
 /// A few small variants of every kind of poison; rates and times are not checked.

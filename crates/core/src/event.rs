@@ -20,7 +20,7 @@ pub enum Event {
         #[n(1)]
         outcome: TaskOutcome,
     },
-    /// A timer fired, at its due time or by hand.
+    /// A timer fired, at its due time or early, by an operator.
     #[n(1)]
     TimerFired {
         /// The timer.
@@ -68,7 +68,7 @@ pub enum Event {
         /// Values that a surface read from the request besides its body, in the notation's own
         /// terms.
         #[n(2)]
-        bound: Option<Json>,
+        request_bindings: Option<Json>,
     },
     /// A child ended.
     #[n(5)]
@@ -262,13 +262,13 @@ pub struct Start {
     pub context: Option<Json>,
     /// Values that a surface read from the request besides the input, in the notation's own terms.
     #[n(4)]
-    pub bound: Option<Json>,
+    pub request_bindings: Option<Json>,
 }
 
 impl Start {
     /// A start with an input and nothing else.
     pub const fn new(cause: StartCause, input: Json) -> Self {
-        Self { cause, at: None, input, context: None, bound: None }
+        Self { cause, at: None, input, context: None, request_bindings: None }
     }
 }
 

@@ -75,7 +75,7 @@ fn event() -> impl Strategy<Value = Event> {
         Event::Continue,
         Event::VariablesSet { values: json("{\"n\":1}"), scope: None },
         Event::VariablesSet { values: json("[]"), scope: Some("1".to_owned()) },
-        Event::Submitted { step: "x".to_owned(), payload: Json::null(), bound: None },
+        Event::Submitted { step: "x".to_owned(), payload: Json::null(), request_bindings: None },
         Event::IncidentRetried { incident: IncidentId::new(1, 1), key: None },
     ]);
     let ends = prop::sample::select(vec![

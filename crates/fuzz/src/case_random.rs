@@ -11,9 +11,7 @@ pub struct CaseRandom {
 impl CaseRandom {
     /// The random numbers of one case.
     pub fn new(seed: u64, case: u64) -> Self {
-        let state =
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ case.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        Self { state: SplitMix64::new(state) }
+        Self { state: SplitMix64::new(SplitMix64::nth(seed, case)) }
     }
 
     /// The next number.

@@ -104,7 +104,11 @@ fn answering_events(turn: &Turn, turn_no: u64, random: &mut CaseRandom) -> Vec<E
         });
     }
     let step = random.pick(&["wait", "step", "approve", "done"]).unwrap_or("wait").to_owned();
-    events.push(Event::Submitted { step, payload: random_document(random), bound: None });
+    events.push(Event::Submitted {
+        step,
+        payload: random_document(random),
+        request_bindings: None,
+    });
     events.push(Event::VariablesSet { values: random_document(random), scope: None });
     events.push(Event::Continue);
     if random.one_in(6) {

@@ -79,7 +79,7 @@ fn main() {
     let begin = || notation.start(&definition, &start, &cx(1)).expect("it starts");
     let state = begin().state;
     let payload = Json::parse(r#"{"ok":true}"#).expect("JSON");
-    let events = [Event::Submitted { step: "ask".to_owned(), payload, bound: None }];
+    let events = [Event::Submitted { step: "ask".to_owned(), payload, request_bindings: None }];
     let compile = time(50, || {
         black_box(notation.compile(&source, &limits));
     });

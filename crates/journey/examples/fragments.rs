@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             let readings = readings(&fragment);
             println!("{path}:{line}: {} readings", readings.len());
             for reading in readings {
-                match judge(&embedded(&reading)) {
+                match classify(&embedded(&reading)) {
                     Verdict::Loads => {}
                     Verdict::Unsupported => by_name += 1,
                     Verdict::Refused => wrong += 1,
@@ -215,7 +215,7 @@ enum Verdict {
 }
 
 /// Loads it and prints its problems.
-fn judge(text: &str) -> Verdict {
+fn classify(text: &str) -> Verdict {
     const UNSUPPORTED: &str = "J063";
     let source = Source { name: "fragment".to_owned(), text: text.into(), files: Vec::new() };
     let Compiled { definitions, diagnostics } =

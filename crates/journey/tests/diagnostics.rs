@@ -42,7 +42,7 @@ fn check(path: &Path) -> Result<(), Failed> {
                         files.push(SourceFile { name: name.to_owned(), text: content.clone() });
                         rewritten.push_str(content);
                     }
-                    ["diagnostics"] => rewritten.push_str(&judge(&source, &files)),
+                    ["diagnostics"] => rewritten.push_str(&render_diagnostics(&source, &files)),
                     _ => rewritten.push_str(content),
                 }
                 rewritten.push_str("```\n");
@@ -71,7 +71,7 @@ fn check(path: &Path) -> Result<(), Failed> {
     Err(format!("expected:\n{text}\nfound:\n{rewritten}").into())
 }
 
-fn judge(source: &str, files: &[SourceFile]) -> String {
+fn render_diagnostics(source: &str, files: &[SourceFile]) -> String {
     let notation = JourneyNotation::new(Settings { deploys: true, ..Settings::default() });
     let source = Source { name: "main".to_owned(), text: source.into(), files: files.to_vec() };
     let compiled = notation.compile(&source, &Limits::default());

@@ -124,7 +124,7 @@ impl Player {
         let event = match what.split_once(' ') {
             Some(("submit", step)) => {
                 let payload = Json::parse("{\"ok\":true}").expect("JSON");
-                Event::Submitted { step: step.to_owned(), payload, bound: None }
+                Event::Submitted { step: step.to_owned(), payload, request_bindings: None }
             }
             _ => match what {
                 "fire" => {

@@ -143,7 +143,7 @@ fn event(step: &Step, armed: &[EffectKey], instance: InstanceId) -> Event {
         }
         5..=7 => {
             let step = names[step.aim % names.len()].to_owned();
-            Event::Submitted { step, payload, bound: None }
+            Event::Submitted { step, payload, request_bindings: None }
         }
         8 => Event::EffectDone { key, answer: Answer::Done },
         9 => Event::VariablesSet { values: Json::parse("{\"n\":5}").expect("JSON"), scope: None },

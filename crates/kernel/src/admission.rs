@@ -25,21 +25,21 @@ use std::time::Duration;
 use crate::clock::Stopwatch;
 
 /// How long a delay must last before anything is rejected.
-const INTERVAL: Duration = Duration::from_millis(100);
+const DELAY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// This many starts may always be in flight, so that a client that starts little is not rejected
 /// because others start much.
-const FLOOR: f64 = 24.0;
+const MIN_STARTS_IN_FLIGHT: f64 = 24.0;
 
 /// Only commits of at most this many units show the fixed cost of a commit. The larger ones of a
 /// busy engine would make every delay look normal.
-const SMALL: usize = 64;
+const MAX_UNITS_OF_SMALL_COMMIT: usize = 64;
 
 /// How much of the best rate is kept after an interval: half of it after seven seconds.
-const MEMORY: f64 = 0.99;
+const BEST_RATE_DECAY: f64 = 0.99;
 
 /// A bound above this is removed.
-const OPEN: f64 = 16_384.0;
+const MAX_STARTS_IN_FLIGHT: f64 = 16_384.0;
 
 /// No start can be admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Admission {
 
     /// A commit of `units` units took this long.
     pub fn committed(&mut self, units: usize, took: Duration) {
-        if units <= SMALL {
+        if units <= MAX_UNITS_OF_SMALL_COMMIT {
             let least = self.interval.least_commit.get_or_insert(took);
             *least = took.min(*least);
         }
@@ -170,13 +170,13 @@ impl Admission {
     /// At the end of an interval: decides whether fewer or more may be in flight.
     fn decide(&mut self, now: Duration) {
         let lasted = now.saturating_sub(self.interval.began);
-        if lasted < INTERVAL {
+        if lasted < DELAY_INTERVAL {
             return;
         }
         let next = Interval { began: now, most: self.in_flight(), ..Interval::default() };
         let seen = std::mem::replace(&mut self.interval, next);
         let stalled = self.stalled_since.map(|since| now.saturating_sub(since));
-        let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= INTERVAL));
+        let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= DELAY_INTERVAL));
         // Before a request is read, it waits for the same threads as its answer. That wait cannot
         // be measured, so the delay of the answer counts twice.
         let late = seen.late.checked_div(seen.answers).unwrap_or_default() * 2;
@@ -185,17 +185,19 @@ impl Admission {
         // overload.
         self.commit = seen.least_commit.unwrap_or(self.commit);
         let target = self.target.max(self.commit * 2);
-        self.best = (self.best * MEMORY).max(count(seen.starts) / lasted.as_secs_f64());
+        self.best = (self.best * BEST_RATE_DECAY).max(count(seen.starts) / lasted.as_secs_f64());
         // What was once done within the target can be done again: if turns are late with this many
         // in flight, their number is not the reason.
-        let floor = (self.best * target.as_secs_f64()).max(FLOOR);
+        let floor = (self.best * target.as_secs_f64()).max(MIN_STARTS_IN_FLIGHT);
         self.bound = match (wait, self.bound) {
             (Some(wait), bound) if wait > target => {
-                let from = bound.unwrap_or(OPEN).min(count(seen.most));
+                let from = bound.unwrap_or(MAX_STARTS_IN_FLIGHT).min(count(seen.most));
                 let share = target.as_secs_f64() / wait.as_secs_f64();
                 Some((from * share.clamp(0.5, 0.95)).max(floor))
             }
-            (_, bound) => bound.map(|it| it.mul_add(1.05, 1.0)).filter(|it| *it < OPEN),
+            (_, bound) => {
+                bound.map(|it| it.mul_add(1.05, 1.0)).filter(|it| *it < MAX_STARTS_IN_FLIGHT)
+            }
         };
     }
 }

@@ -67,7 +67,7 @@ pub enum Command {
         /// The body.
         payload: Json,
         /// Values that a surface read from the request besides its body.
-        bound: Option<Json>,
+        request_bindings: Option<Json>,
     },
     /// Cancels an instance. Cancelling an ended instance changes nothing.
     Cancel {
@@ -181,7 +181,7 @@ pub struct StartCommand {
     /// Where it begins, if not at its start; in the terms of its notation.
     pub at: Option<String>,
     /// Values that a surface read from the request besides the input.
-    pub bound: Option<Json>,
+    pub request_bindings: Option<Json>,
     /// A business key, unique among live instances of the definition.
     pub key: Option<String>,
     /// When it must have ended.

@@ -75,7 +75,7 @@ pub enum Record {
         /// When it was due.
         #[n(2)]
         due_at: Timestamp,
-        /// Who fired it by hand, and why; `None` if it fired at its time.
+        /// Actor and reason if an operator fired it; `None` if it fired at its time.
         #[n(3)]
         audit: Option<AuditInfo>,
     },

@@ -32,7 +32,7 @@ pub struct Open {
     #[n(4)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub incidents: BTreeMap<Key, IncidentId>,
-    /// Actor and reason of timers that were fired by hand and have not fired yet, for their
+    /// Actor and reason of timers that an operator fired and whose turn has not run yet, for their
     /// records.
     #[n(5)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]

@@ -15,10 +15,10 @@ use meantime_core::pause_point;
 use crate::clock::Stopwatch;
 
 /// How long a thread computes between two pauses.
-pub const RUN: Duration = Duration::from_micros(500);
+pub const RUN_BETWEEN_PAUSES: Duration = Duration::from_micros(500);
 
 /// The shortest duration of a pause.
-const PAUSE: Duration = Duration::from_micros(50);
+const PAUSE_DURATION: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// Since when this thread computes, and how long it may compute without a pause.
@@ -27,7 +27,7 @@ thread_local! {
 
 /// Enables pauses on this thread.
 pub fn install() {
-    begin(RUN);
+    begin(RUN_BETWEEN_PAUSES);
     pause_point::install(pause);
 }
 
@@ -41,8 +41,8 @@ fn pause() {
     if let Some((since, run)) = RUNNING.get()
         && since.elapsed() >= run
     {
-        std::thread::sleep(PAUSE);
-        begin(RUN);
+        std::thread::sleep(PAUSE_DURATION);
+        begin(RUN_BETWEEN_PAUSES);
     }
 }
 
@@ -63,6 +63,6 @@ mod tests {
         assert_eq!(allowed(), Duration::MAX, "not yet");
         begin(Duration::ZERO);
         pause_point::here();
-        assert_eq!(allowed(), RUN, "it paused");
+        assert_eq!(allowed(), RUN_BETWEEN_PAUSES, "it paused");
     }
 }

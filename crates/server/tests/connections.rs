@@ -385,11 +385,11 @@ impl Layer for Held {
         &self.store
     }
 
-    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn on_commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let mut goes = self.goes.clone();
         Box::pin(async move {
             let _ = goes.wait_for(|goes| *goes).await;
-            self.store.commit(taken, plan).await
+            self.store.commit(fetched, plan).await
         })
     }
 }

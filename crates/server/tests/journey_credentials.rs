@@ -243,9 +243,9 @@ spec:
     for id in &ids {
         let outcome = result(&router, id).await;
         for auth in ["auth", "later"] {
-            let judged = &outcome["output"][auth]["apiKey"];
-            assert_eq!(judged["problem"]["code"], "APIKEY_MISSING", "{auth}: {outcome}");
-            assert_eq!(judged["keyId"], Value::Null, "{auth}: {outcome}");
+            let checked = &outcome["output"][auth]["apiKey"];
+            assert_eq!(checked["problem"]["code"], "APIKEY_MISSING", "{auth}: {outcome}");
+            assert_eq!(checked["keyId"], Value::Null, "{auth}: {outcome}");
         }
         let history = send(&router, &format!("/instances/{id}/history"), &[], None).await.1;
         assert!(history.to_string().contains("requestGone"), "{history}");
@@ -332,7 +332,7 @@ spec:
 }
 
 #[tokio::test]
-async fn callers_of_one_instance_lend_each_other_nothing() {
+async fn callers_of_one_instance_share_no_credentials() {
     let service = service().await;
     let key = new_key();
     let settings = settings(key_profile(&key));
@@ -428,7 +428,7 @@ const PATTERNS: [(&str, &str, &str); 12] = [
 ];
 
 /// The states of the checks in their order, and the decision.
-fn judged_states(checks: &str, predicate: &str) -> String {
+fn checked_states(checks: &str, predicate: &str) -> String {
     let checks: Vec<&str> = checks.split(' ').collect();
     let states: Vec<String> = checks
         .iter()
@@ -468,7 +468,7 @@ spec:
   start: {start}
   states:
 {ask}{states}",
-        states = judged_states(checks, predicate)
+        states = checked_states(checks, predicate)
     )
 }
 
@@ -674,7 +674,7 @@ spec:
 {states}",
             bindings = bindings.join(", "),
             asks = asks.concat(),
-            states = judged_states(checks, predicate)
+            states = checked_states(checks, predicate)
         )
     }
 }

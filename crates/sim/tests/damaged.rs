@@ -27,13 +27,13 @@ await w
 end
 
 probe troubled
-trouble t E_PLACE
+incident t E_ELEMENT
 await t
 end
 
 probe working
 task w mail
-trouble t E_PLACE
+incident t E_ELEMENT
 await t
 await w
 end

@@ -88,13 +88,13 @@ fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
                     let turns = jobs.iter().map(|job| Some(job.run())).collect();
                     Some(Input::Advanced(batch, turns))
                 }
-                Output::Commit(batch, taken, plan) => {
+                Output::Commit(batch, fetched, plan) => {
                     for (definition, due) in fired(&plan) {
                         let before = last.get(&definition).copied();
                         assert!(due.iter().min().copied() >= before, "{definition:?} overtook");
                         last.extend(due.iter().max().map(|due| (definition, *due)));
                     }
-                    Some(Input::Committed(batch, block_on(store.commit(taken, plan))))
+                    Some(Input::Committed(batch, block_on(store.commit(fetched, plan))))
                 }
                 Output::LoadTimers(query) => Some(Input::Timers(block_on(store.due_timers(query)))),
                 Output::LoadDefinition(id) => {

@@ -86,7 +86,7 @@ fn i5_of_two_reports_at_one_moment_one_is_taken() {
         let statuses = sim.call_all(vec![report(&task, one), report(&task, other)]);
         let lost = CallStatus::Answered(Err(Error::LeaseLost(task.id)));
         assert_eq!(statuses, [CallStatus::Answered(Ok(Reply::Done)), lost]);
-        assert_eq!(sim.counters().conflicts, 0, "both were judged in one turn");
+        assert_eq!(sim.counters().conflicts, 0, "both were decided in one turn");
     }
 }
 

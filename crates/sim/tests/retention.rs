@@ -83,7 +83,7 @@ impl Site {
         let kernel = builder.start().await.expect("the kernel starts");
         // The first maintenance run is over, so that every commit from here on is noticed.
         let mut maintenance_stats = kernel.maintenance_stats();
-        maintenance_stats.wait_for(|it| it.looks > 0).await.expect("housekeeping begins");
+        maintenance_stats.wait_for(|it| it.looks > 0).await.expect("retention begins");
         kernel.deploy("probe", source()).await.expect("the probes are good");
         Self { store, clock, kernel, now }
     }
@@ -97,7 +97,7 @@ impl Site {
         let now = self.now;
         let rests = |it: &MaintenanceStats| it.looks > 1 && it.next.is_none_or(|next| next > now);
         let rested = maintenance_stats.wait_for(rests).await;
-        *rested.expect("housekeeping goes on")
+        *rested.expect("retention continues")
     }
 
     async fn instances(&self) -> usize {

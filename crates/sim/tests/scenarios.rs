@@ -1,16 +1,17 @@
 //! Every scenario on every store, and every scenario with a crash after every commit.
 //!
-//! `UPDATE_EXPECT=1` rewrites the traces from the run on the in-memory store.
+//! `UPDATE_EXPECT=1` rewrites the traces from the run on the in-memory store. The crates of the
+//! notations run their own behaviours on that store (`tests/behaviours.rs`); here they run on the
+//! other rigs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_sim::harness::{CommitFault, FlakyStore, block_on};
-use meantime_sim::scenario::{Scenario, ScenarioRun, play, play_with_slow_turns};
+use meantime_sim::scenario::{Scenario, ScenarioRun, difference, play, play_with_slow_turns};
 use meantime_store::postgres::{Options, PostgresStore, cluster};
 
 fn main() {
@@ -20,11 +21,14 @@ fn main() {
     let mut trials = Vec::new();
     let mut cited = BTreeSet::new();
     for suite in SUITES {
-        for (number, path) in files(suite.directory).iter().enumerate() {
-            let scenario = Scenario::read(path).expect("a scenario can be read");
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(suite.directory);
+        let scenarios = Scenario::all_in(&directory).expect("the scenarios can be read");
+        for (number, (name, scenario)) in scenarios.into_iter().enumerate() {
             cited.extend(scenario.rules.iter().cloned());
-            let is_played = |rig: &&Rig| number % suite.every(rig.cost) == 0;
+            let is_played = |rig: &&Rig| {
+                number % suite.every(rig.cost) == 0
+                    && !(suite.is_checked_elsewhere && rig.name == EXPECTED)
+            };
             for rig in RIGS.iter().filter(is_played) {
                 let (scenario, run) = (scenario.clone(), rig.run);
                 let test = format!("{}{}::{name}", suite.prefix, rig.name);
@@ -43,6 +47,8 @@ struct Suite {
     directory: &'static str,
     /// Slow rigs run on every n-th file.
     sample: usize,
+    /// Whether the crate of the notation compares the traces on the in-memory store.
+    is_checked_elsewhere: bool,
 }
 
 impl Suite {
@@ -67,12 +73,22 @@ enum Cost {
 }
 
 const SUITES: [Suite; 5] = [
-    Suite { prefix: "", directory: "scenarios", sample: 1 },
-    Suite { prefix: "flow::", directory: "../flow/tests/corpus", sample: 5 },
-    Suite { prefix: "journey::", directory: "../journey/tests/corpus", sample: 5 },
-    Suite { prefix: "bpmn::", directory: "../bpmn/tests/corpus", sample: 5 },
-    Suite { prefix: "examples::", directory: "../../examples/tests", sample: 1 },
+    Suite { prefix: "", directory: "scenarios", sample: 1, is_checked_elsewhere: false },
+    Suite { prefix: "flow::", directory: "../flow/tests/corpus", ..NOTATION },
+    Suite { prefix: "journey::", directory: "../journey/tests/corpus", ..NOTATION },
+    Suite { prefix: "bpmn::", directory: "../bpmn/tests/corpus", ..NOTATION },
+    Suite {
+        prefix: "examples::",
+        directory: "../../examples/tests",
+        sample: 1,
+        is_checked_elsewhere: false,
+    },
 ];
+
+const NOTATION: Suite = Suite { prefix: "", directory: "", sample: 5, is_checked_elsewhere: true };
+
+/// The rig that compares the traces on the in-memory store.
+const EXPECTED: &str = "memory";
 
 struct Rig {
     name: &'static str,
@@ -81,7 +97,7 @@ struct Rig {
 }
 
 const RIGS: [Rig; 11] = [
-    Rig { name: "memory", cost: Cost::Low, run: expected_trace_comes_out },
+    Rig { name: EXPECTED, cost: Cost::Low, run: |it| Ok(it.check()?) },
     Rig { name: "sqlite", cost: Cost::High, run: |it| traces_agree(it, &sqlite) },
     Rig { name: "again", cost: Cost::Low, run: plays_the_same_twice },
     Rig {
@@ -124,23 +140,9 @@ fn postgres(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
     run(Arc::new(store))
 }
 
-/// The trial that rewrites traces if requested.
-fn expected_trace_comes_out(scenario: &Scenario) -> Result<(), Failed> {
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let played = memory(&|store| play(scenario, store, None));
-        scenario.rewrite(played.trace.trim_end())?;
-        return Ok(());
-    }
-    traces_agree(scenario, &memory)
-}
-
 fn traces_agree(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
     let trace = on_store(&|store| play(scenario, store, None)).trace;
-    let trace = trace.trim_end();
-    if trace == scenario.trace.trim_end() {
-        return Ok(());
-    }
-    Err(format!("the trace differs:\n{}", difference(scenario.trace.trim_end(), trace)).into())
+    Ok(scenario.compare(&trace)?)
 }
 
 /// The same script gives the same trace: no clock, randomness or hash map order influences it (I6,
@@ -230,23 +232,6 @@ fn survives_lost(scenario: &Scenario, fault: CommitFault) -> Result<(), Failed> 
     Ok(())
 }
 
-/// The lines of both, with differences marked.
-fn difference(expected: &str, actual: &str) -> String {
-    let (expected, actual): (Vec<&str>, Vec<&str>) =
-        (expected.lines().collect(), actual.lines().collect());
-    let mut lines = Vec::new();
-    for number in 0..expected.len().max(actual.len()) {
-        match (expected.get(number), actual.get(number)) {
-            (Some(one), Some(other)) if one == other => lines.push(format!("  {one}")),
-            (one, other) => {
-                lines.extend(one.map(|one| format!("- {one}")));
-                lines.extend(other.map(|other| format!("+ {other}")));
-            }
-        }
-    }
-    lines.join("\n")
-}
-
 fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
     let series: BTreeMap<&str, u32> =
         [("T", 13), ("D", 8), ("S", 15), ("F", 3), ("O", 3), ("I", 12), ("B", 10)].into();
@@ -261,16 +246,4 @@ fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
         return Ok(());
     }
     Err(format!("no scenario cites {}", missing.join(", ")).into())
-}
-
-fn files(directory: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
-    let entries = fs::read_dir(directory).expect("the scenarios are there");
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_scenario = |path: &PathBuf| {
-        path.extension().is_some_and(|it| it == "md") && !path.ends_with("README.md")
-    };
-    let mut paths: Vec<PathBuf> = paths.filter(is_scenario).collect();
-    paths.sort();
-    paths
 }

@@ -27,7 +27,7 @@ await s
 end $s
 
 probe troubled
-trouble t E_PLACE
+incident t E_ELEMENT
 await t
 end
 

@@ -10,6 +10,17 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// The migrations of a back end: files of these names in its directory `migrations`.
+macro_rules! migrations {
+    ($($name:literal),+ $(,)?) => {
+        &[$($crate::migration::Migration {
+            name: $name,
+            sql: include_str!(concat!("migrations/", $name)),
+        }),+]
+    };
+}
+pub(crate) use migrations;
+
 impl Migration {
     /// The hash of its text, as `migrations.lock` has it.
     pub(crate) fn digest(&self) -> String {

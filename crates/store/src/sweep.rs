@@ -16,8 +16,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use meantime_core::{Ending, Retention, Timestamp};
-use meantime_kernel::store::{Error, InstanceMeta, Phase, PurgeRequest, look_again};
+use meantime_core::{Retention, Timestamp};
+use meantime_kernel::store::{Error, InstanceMeta, Phase, PurgeRequest, RetentionDecision};
 
 use crate::row::{Columns, instance};
 
@@ -68,16 +68,6 @@ pub(crate) struct Candidate {
     started_at: Timestamp,
     ended_at: Option<Timestamp>,
     is_child: bool,
-}
-
-/// Whether a row itself may be deleted.
-pub(crate) enum Judged {
-    /// It may be deleted if its whole tree has ended; otherwise it is examined again at this time.
-    Expired(Timestamp),
-    /// Not before this time.
-    At(Timestamp),
-    /// Never, or only together with its root.
-    Stays,
 }
 
 impl Sweep {
@@ -155,30 +145,13 @@ impl Candidate {
         })
     }
 
-    pub(crate) fn judge(&self, request: &PurgeRequest) -> Judged {
+    /// What retention does with the row. Members of a tree are deleted together with its root.
+    pub(crate) fn decide_retention(&self, request: &PurgeRequest) -> RetentionDecision {
         if self.is_child {
-            return Judged::Stays;
+            return RetentionDecision::Keep;
         }
-        let ending = match self.phase {
-            Phase::Completed => Ending::Completed,
-            Phase::Failed => Ending::Failed,
-            Phase::Cancelled => Ending::Cancelled,
-            _ => {
-                let shortest = request.retention.shortest_of(&self.definition);
-                return shortest.map_or(Judged::Stays, |period| {
-                    Judged::At(look_again(request.now, self.started_at, period))
-                });
-            }
-        };
-        let keep = request.retention.keep(&self.definition, ending);
-        let Some(until) = self.ended_at.and_then(|at| keep.until(at)) else {
-            return Judged::Stays;
-        };
-        if until > request.now {
-            return Judged::At(until);
-        }
-        let period = keep.as_millis().unwrap_or_default();
-        Judged::Expired(look_again(request.now, until, period))
+        let (definition, ended_at) = (&self.definition, self.ended_at);
+        RetentionDecision::of(request, definition, self.phase, self.started_at, ended_at)
     }
 }
 

@@ -145,7 +145,7 @@ class Workers(unittest.TestCase):
             try:
                 await asyncio.Event().wait()
             finally:
-                self.assertTrue(given.withdrawn)
+                self.assertTrue(given.cancelled)
                 cancelled.set()
 
         async def run():

@@ -1,5 +1,8 @@
-//! The glossary explains every word of a public name: schemas, members and parameters of the HTTP
-//! API, metrics, settings, limits and flags.
+//! The glossary explains every word of a public name: schemas, members, parameters and values of
+//! the HTTP API, types and causes of history events, metrics, settings, limits and flags.
+//!
+//! Types and causes of history events are text in the API, so they are read from the code, and the
+//! reference of the API must list each of them.
 //!
 //! Ordinary words need no explanation: `xtask/plain_words.txt` lists them. So a new word in a
 //! public name is a decision that somebody makes.
@@ -24,6 +27,21 @@ const TABLES: &[(&str, IsName)] = &[
     ("docs/reference/configuration.md", is_setting),
     ("docs/reference/limits.md", is_setting),
     ("docs/reference/cli.md", |name| name.starts_with("--")),
+];
+
+/// The reference with the tables of history types and causes.
+const HTTP_API: &str = "docs/reference/http-api.md";
+
+/// A slice of a long computation leaves no event in the history.
+const NOT_RECORDED: &str = "continue";
+
+/// The files whose string literals name them, with the function to read.
+const HISTORY: &[(&str, &[&str])] = &[
+    ("crates/core/src/event.rs", &["name"]),
+    (
+        "crates/server/src/wire/history.rs",
+        &["from_record", "incident_raised", "edited", "cancelled", "start_cause"],
+    ),
 ];
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
@@ -56,6 +74,7 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
             }
         }
     }
+    problems.extend(unlisted(repo));
     problems.extend(plain.difference(&used).map(|word| {
         Problem::new(PLAIN_WORDS, format!("no public name needs `{word}`: remove it"))
     }));
@@ -95,10 +114,54 @@ fn public_names(repo: &Repo) -> BTreeMap<String, String> {
             }
         }
     }
+    for (name, location) in history_names(repo) {
+        names.entry(name).or_insert(location);
+    }
     names
 }
 
-/// Names of schemas, members, operations and parameters.
+/// Types and causes of history events, with where they are.
+fn history_names(repo: &Repo) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for (path, functions) in HISTORY {
+        let file = repo.rust().find(|(file, _)| file.path == *path);
+        let Some((file, source)) = file else { continue };
+        for function in *functions {
+            let Some(start) = source.code.find(&format!("fn {function}(")) else { continue };
+            let body = source.code.get(start..).unwrap_or_default();
+            let line = source.code.get(..start).unwrap_or_default().rsplit('\n').next();
+            let is_method = line.is_some_and(|line| line.starts_with(' '));
+            let closing = if is_method { "\n    }\n" } else { "\n}\n" };
+            let range = start..start + body.find(closing).unwrap_or(body.len());
+            for literal in source.literals.iter().filter(|it| range.contains(&it.offset)) {
+                // A cause may go on with a name or an instant.
+                let name = literal.text.split(' ').next().unwrap_or_default();
+                if name == NOT_RECORDED {
+                    continue;
+                }
+                let location = format!("{}:{}", file.path, source.line(literal.offset));
+                names.entry(name.to_owned()).or_insert(location);
+            }
+        }
+    }
+    names
+}
+
+/// Types and causes that the reference of the API does not list.
+fn unlisted(repo: &Repo) -> Vec<Problem> {
+    let reference = repo.file(HTTP_API).map_or("", |file| &file.text);
+    let rows = reference.lines().filter(|line| line.starts_with('|'));
+    let listed: BTreeSet<&str> =
+        rows.flat_map(|row| code_spans(row.split('|').nth(1).unwrap_or_default())).collect();
+    let names = history_names(repo).into_iter();
+    let missing = names.filter(|(name, _)| !listed.contains(name.as_str()));
+    let problem = |(name, location): (String, String)| {
+        Problem::new(location, format!("{HTTP_API} does not list `{name}` of the history: add it"))
+    };
+    missing.map(problem).collect()
+}
+
+/// Names of schemas, members, operations, parameters and values.
 fn names_of_api(value: &Value, names: &mut BTreeMap<String, String>) {
     let mut add = |name: &str| {
         names.entry(name.to_owned()).or_insert(OPENAPI.to_owned());
@@ -109,6 +172,8 @@ fn names_of_api(value: &Value, names: &mut BTreeMap<String, String>) {
                 let members = object.get(key).and_then(Value::as_object);
                 members.into_iter().flat_map(|it| it.keys()).for_each(|name| add(name));
             }
+            let values = object.get("enum").and_then(Value::as_array);
+            values.into_iter().flatten().filter_map(Value::as_str).for_each(&mut add);
             if let Some(id) = object.get("operationId").and_then(Value::as_str) {
                 add(id);
             }
@@ -213,5 +278,19 @@ mod tests {
     #[test]
     fn plain_words_that_no_name_has_are_found() {
         assert_eq!(messages("total", &[]).len(), 1);
+    }
+    #[test]
+    fn values_and_history_types_are_public_names() {
+        assert_eq!(messages("", &[(OPENAPI, r#"{"enum": ["seat", null]}"#)]).len(), 1);
+        let code = "impl A {\n    fn other() { \"seat\" }\n    pub fn name(&self) {\n        \"timer\"\n    }\n\
+            \n    fn last() { \"seat\" }\n}\n";
+        let file = ("crates/core/src/event.rs", code);
+        assert_eq!(messages("", &[file, (HTTP_API, "| `timer` | x |\n")]), [""; 0]);
+        let found = messages("", &[file, (HTTP_API, "A `timer`.\n")]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/core/src/event.rs:4: "), "{found:?}");
+        let wire = "fn cancelled() {\n    \"seat left\"\n}\nfn x() { \"house\" }\n";
+        let found = messages("", &[("crates/server/src/wire/history.rs", wire)]);
+        assert_eq!(found.len(), 2, "neither explained nor listed: {found:?}");
     }
 }

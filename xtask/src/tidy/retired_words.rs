@@ -1,7 +1,9 @@
 //! Words that the project has retired do not come back, neither in names nor in documents.
 //!
 //! `xtask/retired_words.txt` lists them, with the replacement and the files where a word may stay.
-//! Data of examples and corpora is not checked, so a definition may still book a seat.
+//! Checked are Rust, SQL, the SDKs, documents in every directory, and the list of mutants. In Rust
+//! that includes string literals outside tests, because help texts and messages are written for
+//! people. Data of examples and corpora may have an exception: a definition may still book a seat.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +13,11 @@ use super::source::{Source, find_word};
 
 const LIST: &str = "xtask/retired_words.txt";
 
-/// Documents in the root directory; all of `docs/` is checked as well.
-const ROOT_DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+/// The only document that may name what was renamed.
+const CHANGELOG: &str = "CHANGELOG.md";
+
+/// Names of rules and tests, and lines of code.
+const MUTANTS: &str = "xtask/mutants.txt";
 
 /// The files whose string literals contain SQL statements.
 const SQL_IN_LITERALS: &str = "crates/store/src/";
@@ -30,6 +35,10 @@ enum Scope<'a> {
     Part,
     /// Exactly this name, in code, literals and documents.
     Name,
+    /// Several words of a sentence, in this order.
+    Phrase,
+    /// Exactly this identifier, in files whose path starts with this prefix.
+    Identifier(&'a str),
     /// A definition of this name, in files whose path starts with this prefix.
     Definition(&'a str),
 }
@@ -95,6 +104,8 @@ fn parse(text: &str) -> (Vec<Entry<'_>>, Vec<Problem>) {
                     None if scope == "word" => Some(Scope::Word),
                     None if scope == "part" => Some(Scope::Part),
                     None if scope == "name" => Some(Scope::Name),
+                    None if scope == "phrase" => Some(Scope::Phrase),
+                    Some(("identifier", path)) => Some(Scope::Identifier(path.trim())),
                     Some(("definition", path)) => Some(Scope::Definition(path.trim())),
                     _ => None,
                 };
@@ -106,7 +117,8 @@ fn parse(text: &str) -> (Vec<Entry<'_>>, Vec<Problem>) {
         match entry {
             Some(entry) => entries.push(entry),
             None => {
-                let message = "write `word|part|name|definition PATH | old | instead | paths`";
+                let message = "write `word|part|name|phrase|identifier PATH|definition PATH | old | \
+                               instead | paths`";
                 problems.push(Problem::at(LIST, line, message));
             }
         }
@@ -114,15 +126,16 @@ fn parse(text: &str) -> (Vec<Entry<'_>>, Vec<Problem>) {
     (entries, problems)
 }
 
-/// Rust, SQL and documents. Definitions, traces and data of tests and examples are not checked, and
-/// neither is this file, whose tests contain the words.
+/// Definitions, models and data of tests and examples are not checked, and neither is this file,
+/// whose tests contain the words.
 fn is_checked(path: &str) -> bool {
-    let is_document = ROOT_DOCUMENTS.contains(&path) || path.starts_with("docs/");
-    let is_ours = path.starts_with("crates/") || path.starts_with("xtask/");
+    let is_sdk = path.starts_with("sdks/");
     match path.rsplit_once('.').map(|(_, kind)| kind) {
-        Some("md") => is_document,
-        Some("rs" | "sql") => is_ours && path != "xtask/src/tidy/retired_words.rs",
-        _ => false,
+        Some("md") => path != CHANGELOG,
+        Some("rs") => path != "xtask/src/tidy/retired_words.rs",
+        Some("sql") => true,
+        Some("py" | "ts" | "mjs") => is_sdk || path.starts_with("examples/"),
+        _ => path == MUTANTS,
     }
 }
 
@@ -130,7 +143,7 @@ fn is_checked(path: &str) -> bool {
 struct FileWords {
     /// Parts of names in code, SQL, inline code and the path, in lower case.
     parts: Vec<(usize, String)>,
-    /// The words of sentences in comments and documents.
+    /// The words of sentences in comments, documents and messages.
     prose: Vec<(usize, String)>,
 }
 
@@ -140,17 +153,25 @@ impl FileWords {
         words.add_names(1, &file.path);
         match &file.source {
             Some(source) => words.add_rust(file, source),
-            None if file.is_kind("sql") => {
+            None if file.is_kind("md") => {
+                // The sources and traces of tests are data.
+                let has_data = file.path.contains("/tests/") || file.path.contains("/scenarios/");
+                let mut is_block = false;
                 for (index, line) in file.text.lines().enumerate() {
-                    words.add_names(index + 1, line);
-                }
-            }
-            None => {
-                for (index, line) in file.text.lines().enumerate() {
+                    is_block ^= line.trim_start().starts_with("```");
+                    if is_block && has_data {
+                        continue;
+                    }
                     words.add_prose(index + 1, line);
                     for code in line.split('`').skip(1).step_by(2) {
                         words.add_names(index + 1, code);
                     }
+                }
+            }
+            None => {
+                for (index, line) in file.text.lines().enumerate() {
+                    words.add_names(index + 1, line);
+                    words.add_prose(index + 1, line);
                 }
             }
         }
@@ -167,10 +188,12 @@ impl FileWords {
                 self.add_prose(first + index, line);
             }
         }
-        if file.path.starts_with(SQL_IN_LITERALS) {
-            for literal in &source.literals {
-                let first = source.line(literal.offset);
-                for (index, line) in literal.text.lines().enumerate() {
+        let is_sql = file.path.starts_with(SQL_IN_LITERALS);
+        for literal in source.literals.iter().filter(|it| !source.is_test(it.offset)) {
+            let first = source.line(literal.offset);
+            for (index, line) in literal.text.lines().enumerate() {
+                self.add_prose(first + index, line);
+                if is_sql {
                     self.add_names(first + index, line);
                 }
             }
@@ -199,6 +222,12 @@ impl FileWords {
                 let found = find_word(&file.text, entry.word).into_iter();
                 found.map(|at| line_of(&file.text, at)).collect()
             }
+            Scope::Phrase => self.lines_with_phrase(entry.word),
+            Scope::Identifier(path) => {
+                let code = file.source.as_ref().filter(|_| file.path.starts_with(path));
+                let found = code.map(|source| source.find(entry.word)).unwrap_or_default();
+                found.into_iter().map(|at| line_of(&file.text, at)).collect()
+            }
             Scope::Definition(path) if file.path.starts_with(path) => {
                 let Some(source) = &file.source else { return BTreeSet::new() };
                 let found = source.find(entry.word).into_iter();
@@ -207,6 +236,21 @@ impl FileWords {
             }
             Scope::Definition(_) => BTreeSet::new(),
         }
+    }
+}
+
+impl FileWords {
+    /// The lines on which a phrase begins; it may go on in the next line.
+    fn lines_with_phrase(&self, phrase: &str) -> BTreeSet<usize> {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        let windows = self.prose.windows(phrase.len());
+        let is_it = |window: &&[(usize, String)]| {
+            let lines = (window.first().map(|it| it.0), window.last().map(|it| it.0));
+            let (Some(first), Some(last)) = lines else { return false };
+            let is_near = (first..=first + 1).contains(&last);
+            is_near && window.iter().map(|(_, word)| word.as_str()).eq(phrase.iter().copied())
+        };
+        windows.filter(is_it).filter_map(|window| Some(window.first()?.0)).collect()
     }
 }
 
@@ -247,6 +291,8 @@ mod tests {
         word | seat | node lease | docs/booking.md\n\
         part | kit | environment |\n\
         name | slotAt | scheduledAt |\n\
+        phrase | under way | in flight |\n\
+        identifier crates/kernel | bound | request_bindings |\n\
         definition crates/kernel | Ask | ConditionalWrite |\n";
 
     fn messages(path: &str, text: &str) -> Vec<String> {
@@ -282,10 +328,43 @@ mod tests {
 
     #[test]
     fn data_and_longer_words_may_have_it() {
-        assert_eq!(messages("crates/flow/tests/corpus/a.md", "throw Error(\"no seats\")"), [""; 0]);
         assert_eq!(messages("examples/booking.flow", "let seat = 1"), [""; 0]);
-        assert_eq!(messages("crates/server/src/a.rs", "let a = \"a booked seat\";"), [""; 0]);
+        let behaviour = |title: &str| format!("# {title}\n\n```flow\nthrow \"no seats\"\n```\n");
+        let path = "crates/flow/tests/corpus/a.md";
+        assert_eq!(messages(path, &behaviour("Booked")), [""; 0]);
+        assert_eq!(messages(path, &behaviour("No seats")).len(), 1, "titles are ours");
+        let test = "#[cfg(test)]\nmod tests {\n    const A: &str = \"a booked seat\";\n}\n";
+        assert_eq!(messages("crates/server/src/a.rs", test), [""; 0]);
+        assert_eq!(messages("crates/server/tests/a.rs", "const A: &str = \"seat\";"), [""; 0]);
+        assert_eq!(messages("CHANGELOG.md", "`seat` is `node`"), [""; 0]);
         assert_eq!(messages("crates/server/src/a.rs", "fn unseated() {}"), [""; 0]);
+    }
+
+    #[test]
+    fn messages_sdks_mutants_and_documents_everywhere_are_checked() {
+        for (path, text) in [
+            ("crates/cli/src/a.rs", "const HELP: &str = \"Take a seat\";"),
+            ("sdks/python/src/meantime/task.py", "def seat(self):"),
+            ("sdks/typescript/src/a.ts", "// a seat"),
+            ("sdks/python/README.md", "a seat"),
+            ("examples/bpmn/workers.py", "seat = 1"),
+            ("SECURITY.md", "a seat"),
+            ("crates/sim/scenarios/README.md", "a seat"),
+            (MUTANTS, "mutant: seat-is-lost"),
+        ] {
+            assert_eq!(messages(path, text).len(), 1, "{path}");
+        }
+    }
+
+    #[test]
+    fn phrases_are_found_across_lines_and_identifiers_in_code_only() {
+        assert_eq!(messages("docs/a.md", "Two are under way.").len(), 1);
+        assert_eq!(messages("docs/a.md", "Two are under\nway.").len(), 1);
+        assert_eq!(messages("docs/a.md", "Under the way."), [""; 0]);
+        assert_eq!(messages("docs/a.md", "under\n\n\nway"), [""; 0]);
+        assert_eq!(messages("crates/kernel/src/a.rs", "let bound = 1;").len(), 1);
+        assert_eq!(messages("crates/kernel/src/a.rs", "let rebound = 1;\n// bound"), [""; 0]);
+        assert_eq!(messages("crates/feel/src/a.rs", "let bound = 1;"), [""; 0]);
     }
 
     #[test]

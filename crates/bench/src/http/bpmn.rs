@@ -42,7 +42,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
 /// Half of the tasks are completed in time, the timers of the others fire; no timer may remain.
 async fn boundary_timers(session: &mut Session) -> Result<()> {
     let all = session.common.scaled(GUARDED_PROCESSES);
-    session.progress.step(format!("{all} boundary timers, half of them withdrawn"), 0);
+    session.progress.step(format!("{all} boundary timers, half of them cancelled"), 0);
     let server = Server::start(&session.common.db, ClockKind::Virtual, PROCESSES).await?;
     start_of(&server, "guarded").times(all / 2).await?;
     let working = Workers::begin(server.address, WORKERS, None)?;
@@ -56,7 +56,7 @@ async fn boundary_timers(session: &mut Session) -> Result<()> {
     connection.expect(&json_request("/clock/advance", r#"{"by":"PT2H"}"#), 200).await?;
     let body = connection.expect(&get_request("/timers"), 200).await?;
     let left: FiredTimers = serde_json::from_slice(body)?;
-    let name = format!("timers left of {all}, half withdrawn, half fired");
+    let name = format!("timers left of {all}, half cancelled, half fired");
     session.add(Figure::new("boundary", name, count(left.items.len()), "").at_most(0.0));
     ensure!(left.items.is_empty(), "timers were left behind");
     server.end()

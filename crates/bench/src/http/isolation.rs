@@ -29,7 +29,7 @@ use super::cleanup::{Cleanup, cancel_instances};
 use super::connection::json_request;
 use super::measure::{MANY_CONNECTIONS, starts};
 use super::poison::{Kind, PoisonVariant, variants};
-use super::pressure::{Deployed, Pressure, deploy};
+use super::pressure::{DeployOutcome, Pressure, deploy};
 use super::readiness_prober::{Readiness, ReadinessProber};
 use super::server::{ClockKind, Server};
 use super::sources::GOOD_DEFINITIONS;
@@ -126,7 +126,7 @@ struct VariantOutcome {
 pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<()> {
     let mut server = Server::start(&session.common.db, ClockKind::Real, GOOD_DEFINITIONS).await?;
     let others = peak(session, &server).await?;
-    session.progress.step("others, nobody disturbs them", 0);
+    session.progress.step("others alone", 0);
     let mut calm = MeasuredLoad::default();
     others.measure(&server, session.warm_up(), &mut MeasuredLoad::default()).await;
     for _ in 0..measurements_per_variant(session) {
@@ -140,9 +140,9 @@ pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<(
         let label = format!("{} ({})", variant.label, shortened(&variant.title));
         session.progress.step(label.clone(), 0);
         match deploy(server.address, &variant).await? {
-            Deployed::Yes => {}
-            Deployed::Silent => worst.silent_deploys += 1,
-            Deployed::Refused(code) => {
+            DeployOutcome::Yes => {}
+            DeployOutcome::Silent => worst.silent_deploys += 1,
+            DeployOutcome::Refused(code) => {
                 worst.refused += 1;
                 let name = format!("{label}: refused at deploy, {code}");
                 session.add(Figure::new(NAME, name, 0.0, ""));
@@ -159,7 +159,7 @@ pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<(
             server = Server::start(&session.common.db, ClockKind::Real, GOOD_DEFINITIONS).await?;
         }
         if measurements_per_variant(session) > 1 {
-            session.progress.step("others, nobody disturbs them", 0);
+            session.progress.step("others alone", 0);
             others.measure(&server, session.warm_up(), &mut MeasuredLoad::default()).await;
             others.measure(&server, session.time(), &mut calm).await;
         }

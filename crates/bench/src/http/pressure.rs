@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::super::starters::pause;
 use super::connection::{Connection, get_request, request};
-use super::poison::{Definition, PoisonVariant};
+use super::poison::{PoisonVariant, VariantDefinition};
 use super::steady_load::ask;
 
 /// A client sends its next request when it has its answer, and no sooner than this: the bench shows
@@ -36,7 +36,7 @@ struct Counts {
 }
 
 /// The result of a deploy.
-pub(super) enum Deployed {
+pub(super) enum DeployOutcome {
     /// The definition is deployed, or the variant has none.
     Yes,
     /// The server refused it with this code.
@@ -58,23 +58,23 @@ struct Diagnostic {
 }
 
 /// Deploys the definition of a variant.
-pub(super) async fn deploy(address: SocketAddr, variant: &PoisonVariant) -> Result<Deployed> {
-    let Some(Definition { name, media_type, text }) = &variant.definition else {
-        return Ok(Deployed::Yes);
+pub(super) async fn deploy(address: SocketAddr, variant: &PoisonVariant) -> Result<DeployOutcome> {
+    let Some(VariantDefinition { name, media_type, text }) = &variant.definition else {
+        return Ok(DeployOutcome::Yes);
     };
     let request = request(&format!("/definitions?name={name}"), media_type, text);
     let asking = async {
         let mut connection = Connection::open(address).await?;
         let (status, body) = connection.send_and_read(&request).await?;
         if matches!(status, 200 | 201) {
-            return Ok(Deployed::Yes);
+            return Ok(DeployOutcome::Yes);
         }
         let problem: Problem = serde_json::from_slice(body)
             .with_context(|| format!("{name}: a deploy was answered by {status}"))?;
         let first = problem.diagnostics.into_iter().next();
-        Ok(Deployed::Refused(first.map_or(problem.code, |it| it.code)))
+        Ok(DeployOutcome::Refused(first.map_or(problem.code, |it| it.code)))
     };
-    tokio::time::timeout(REQUEST_TIMEOUT, asking).await.unwrap_or(Ok(Deployed::Silent))
+    tokio::time::timeout(REQUEST_TIMEOUT, asking).await.unwrap_or(Ok(DeployOutcome::Silent))
 }
 
 /// What a client reads of the answer to a start.

@@ -15,7 +15,7 @@ use super::super::bench_store::BenchStore;
 use super::super::process;
 use super::connection::{Connection, request};
 use super::readiness_prober::is_ready_within;
-use super::sources::Source;
+use super::sources::BenchSource;
 
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -46,7 +46,7 @@ impl Server {
     pub(super) async fn start(
         bench_store: &BenchStore,
         clock: ClockKind,
-        sources: &[Source],
+        sources: &[BenchSource],
     ) -> Result<Self> {
         let binary = std::env::current_exe().context("the path of this binary is not known")?;
         Self::start_binary(&binary, bench_store, clock, sources).await
@@ -57,7 +57,7 @@ impl Server {
         binary: &Path,
         bench_store: &BenchStore,
         clock: ClockKind,
-        sources: &[Source],
+        sources: &[BenchSource],
     ) -> Result<Self> {
         let (directory, db) = match bench_store {
             BenchStore::Sqlite(path) => {
@@ -95,9 +95,9 @@ impl Server {
     }
 
     /// Deploys definitions.
-    pub(super) async fn deploy(&self, sources: &[Source]) -> Result<()> {
+    pub(super) async fn deploy(&self, sources: &[BenchSource]) -> Result<()> {
         let mut connection = Connection::open(self.address).await?;
-        for Source { name, media_type, text } in sources {
+        for BenchSource { name, media_type, text } in sources {
             let path = format!("/definitions?name={name}");
             connection.expect(&request(&path, media_type, text), 201).await?;
         }

@@ -12,7 +12,7 @@ use meantime_kernel::clock::SystemClock;
 use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Reply, Report, StartCommand};
 
 use super::super::baseline;
-use super::super::database::Database;
+use super::super::database::MeasuredDatabase;
 use super::super::kernel_rig::{new_bench_directory, start};
 use super::super::manual_driver::ManualDriver;
 use super::super::notation;
@@ -59,7 +59,7 @@ pub(crate) async fn task(session: &mut Session) -> Result<()> {
 }
 
 async fn cost(definition: &str, path: &Path, groups: usize) -> Result<CostPerInstance> {
-    let database = Database::file(path)?;
+    let database = MeasuredDatabase::file(path)?;
     let store = Arc::new(database.observed(Arc::new(SystemClock)));
     let mut machine = ManualDriver::new(store.clone()).await?;
     machine.deploy(notation::NAME, notation::source()).await?;

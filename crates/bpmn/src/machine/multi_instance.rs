@@ -240,8 +240,8 @@ impl Machine<'_> {
         let Some(ElementRole::MultiInstance(progress)) = self.element(id).map(|it| &it.role) else {
             return;
         };
-        let slot = |index| progress.outputs.get(&index).cloned().unwrap_or_default();
-        let outputs: Vec<Json> = (0..progress.total).map(slot).collect();
+        let output = |index| progress.outputs.get(&index).cloned().unwrap_or_default();
+        let outputs: Vec<Json> = (0..progress.total).map(output).collect();
         if let Some(scope) = self.enclosing_scope(id) {
             self.assign_target(scope, target, json::list(&outputs));
         }

@@ -153,7 +153,7 @@ impl Driver {
             _ => None,
         };
         if let Some((key, what)) = closed {
-            assert!(self.open.remove(key).is_some(), "a {what} that is not open is withdrawn");
+            assert!(self.open.remove(key).is_some(), "a {what} that is not open is cancelled");
         }
         if let Effect::Record { kind, data } = effect
             && kind == "path"

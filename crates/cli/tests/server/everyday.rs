@@ -64,7 +64,7 @@ fn a_server_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn definitions_are_judged_without_a_server() {
+fn definitions_are_validated_without_a_server() {
     let directory = tempfile::tempdir().expect("a directory");
     let good = write(directory.path(), "good.flow.js", "return 1\n");
     let bad = write(directory.path(), "bad.flow.js", "let a = 1\nreturn a + mising\n");

@@ -49,8 +49,8 @@ fn the_examples_are_valid_and_warn_of_nothing_that_matters() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = dev(directory.path());
     let path = directory.path().display().to_string();
-    let judged = server.json(&["validate", &path]);
-    let found = judged["diagnostics"].as_array().expect("a list");
+    let validated = server.json(&["validate", &path]);
+    let found = validated["diagnostics"].as_array().expect("a list");
     let errors: Vec<&Value> = found.iter().filter(|it| it["severity"] == "error").collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
@@ -84,7 +84,7 @@ spec:
 /// S2: every subject runs once for each occurrence, on the grid, although the process is killed in
 /// the middle of every hour's thousand runs.
 #[test]
-fn a_thousand_subjects_run_once_for_each_slot_across_five_kills() {
+fn a_thousand_subjects_run_once_for_each_occurrence_across_five_kills() {
     let directory = tempfile::tempdir().expect("a directory");
     let clock = ["--virtual-clock", "2026-01-01T00:00:00Z"];
     let mut server = Server::on(directory.path(), &clock);

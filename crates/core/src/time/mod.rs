@@ -18,6 +18,7 @@ mod occurrence;
 mod pattern;
 mod rule;
 mod span;
+mod text_reader;
 mod timestamp;
 mod zone;
 

@@ -11,6 +11,7 @@ use jiff::ToSpan;
 use jiff::civil::{Date, DateTime};
 
 use super::error::Problem;
+use super::text_reader::TextReader;
 use super::zone::Resolved;
 use super::{TimeError, Timestamp, Zone};
 
@@ -40,7 +41,7 @@ impl Span {
     /// Parses a duration, which may have a leading `-`. Only seconds may have a fraction, with a
     /// dot or a comma; digits below the millisecond are dropped.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        Reader { text, at: 0 }.span().map_err(TimeError::InvalidDuration)
+        TextReader::new(text).span().map_err(TimeError::InvalidDuration)
     }
 
     /// Parses a delay: like [`Span::parse`], but negative durations are refused.
@@ -217,21 +218,16 @@ impl fmt::Debug for Span {
     }
 }
 
-/// Parses a duration from left to right, part by part.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Reader<'_> {
+/// Parses a duration part by part.
+impl TextReader<'_> {
     fn span(mut self) -> Result<Span, Problem> {
-        let negative = self.eat(b'-');
-        if !self.eat(b'P') {
+        let negative = self.eat(b"-");
+        if !self.eat(b"P") {
             return Err(self.problem("expected `P`", FORM));
         }
         let mut span = Span { negative, ..Span::ZERO };
         let mut found = self.parts(&mut span, &DATE_LETTERS)?;
-        if self.eat(b'T') {
+        if self.eat(b"T") {
             if !self.parts(&mut span, &TIME_LETTERS)? {
                 return Err(self.problem("expected hours, minutes or seconds after `T`", FORM));
             }
@@ -251,23 +247,24 @@ impl Reader<'_> {
     fn parts(&mut self, span: &mut Span, letters: &[(u8, usize)]) -> Result<bool, Problem> {
         let mut allowed = letters.iter();
         let mut found = false;
-        while let Some((digits, value)) = self.number()? {
-            let fraction = self.fraction()?;
+        while let Some((digits, value)) = self.count()? {
+            let expected = "expected digits after the decimal mark";
+            let fraction = self.fraction(b".,", expected, FORM)?;
             let letter = self.peek();
             // Only the remaining letters are allowed, which refuses repetitions and wrong order.
             let Some((_, part)) = allowed.find(|(known, _)| Some(*known) == letter) else {
                 return Err(self.misplaced(letter, letters));
             };
             match fraction {
-                Some(millis) if letter == Some(b'S') => span.millis = millis,
+                Some(millis) if letter == Some(b'S') => span.millis = millis.into(),
                 Some(_) => {
                     let hint = "write smaller units, such as `PT90M` for one hour and a half";
                     return Err(Problem::new(digits, "only seconds may have a fraction", hint));
                 }
                 None => {}
             }
-            if let Some(slot) = span.parts.get_mut(*part) {
-                *slot = value;
+            if let Some(known) = span.parts.get_mut(*part) {
+                *known = value;
             }
             self.at += 1;
             found = true;
@@ -291,7 +288,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<Option<(usize, u64)>, Problem> {
+    fn count(&mut self) -> Result<Option<(usize, u64)>, Problem> {
         let start = self.at;
         let mut value: u64 = 0;
         while let Some(digit) = self.digit() {
@@ -299,44 +296,8 @@ impl Reader<'_> {
                 let hint = "write a larger unit";
                 return Err(Problem::new(start, "number is too long", hint));
             }
-            value = value * 10 + digit;
+            value = value * 10 + u64::from(digit);
         }
         Ok((self.at > start).then_some((start, value)))
-    }
-
-    /// The digits after a dot or comma, of which the first three count.
-    fn fraction(&mut self) -> Result<Option<u64>, Problem> {
-        if !self.eat(b'.') && !self.eat(b',') {
-            return Ok(None);
-        }
-        let (mut millis, mut weight, start) = (0, 100, self.at);
-        while let Some(digit) = self.digit() {
-            millis += digit * weight;
-            weight /= 10;
-        }
-        if self.at == start {
-            return Err(self.problem("expected digits after the decimal mark", FORM));
-        }
-        Ok(Some(millis))
-    }
-
-    fn digit(&mut self) -> Option<u64> {
-        let digit = self.peek().filter(u8::is_ascii_digit)?;
-        self.at += 1;
-        Some(u64::from(digit - b'0'))
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn problem(&self, reason: &'static str, hint: &'static str) -> Problem {
-        Problem::new(self.at, reason, hint)
     }
 }

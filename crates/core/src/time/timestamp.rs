@@ -12,6 +12,7 @@ use jiff::civil::{Date, DateTime};
 
 use super::TimeError;
 use super::error::Problem;
+use super::text_reader::TextReader;
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const DAY_MS: i64 = 86_400_000;
@@ -63,7 +64,7 @@ impl Timestamp {
     /// Parses an RFC 3339 instant. `T` and `Z` may be lower case, digits below the millisecond are
     /// dropped, and a leap second counts as the second after it.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        let millis = Reader { text, at: 0 }.instant().map_err(TimeError::InvalidInstant)?;
+        let millis = TextReader::new(text).instant().map_err(TimeError::InvalidInstant)?;
         Self::try_from_millis(millis)
     }
 
@@ -134,13 +135,8 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Parses the fixed layout of RFC 3339 from left to right.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Reader<'_> {
+/// Parses the fixed layout of RFC 3339.
+impl TextReader<'_> {
     fn instant(mut self) -> Result<i64, Problem> {
         let date = self.date()?;
         if !self.eat(b"Tt") {
@@ -151,7 +147,8 @@ impl Reader<'_> {
         let minute = self.number(2, 0, 59, "minute")?;
         self.expect(b':')?;
         let second = self.number(2, 0, 60, "second")?;
-        let fraction = self.fraction()?;
+        let expected = "expected digits after the decimal point";
+        let fraction = self.fraction(b".", expected, FORM)?.unwrap_or_default();
         let offset_minutes = self.offset()?;
         self.end()?;
 
@@ -162,7 +159,7 @@ impl Reader<'_> {
             let hint = "a leap second exists only at 23:59:60 UTC";
             return Err(Problem::new(17, "there is no second 60 here", hint));
         }
-        Ok(millis + fraction)
+        Ok(millis + i64::from(fraction))
     }
 
     fn date(&mut self) -> Result<Date, Problem> {
@@ -177,22 +174,6 @@ impl Reader<'_> {
             .zip(i8::try_from(day).ok())
             .and_then(|((year, month), day)| Date::new(year, month, day).ok());
         date.ok_or_else(|| Problem::new(start, "the month has no such day", FORM))
-    }
-
-    /// The digits after the second, of which the first three count.
-    fn fraction(&mut self) -> Result<i64, Problem> {
-        if !self.eat(b".") {
-            return Ok(0);
-        }
-        let (mut millis, mut weight, start) = (0, 100, self.at);
-        while let Some(digit) = self.digit() {
-            millis += digit * weight;
-            weight /= 10;
-        }
-        if self.at == start {
-            return Err(self.problem("expected digits after the decimal point", FORM));
-        }
-        Ok(millis)
     }
 
     /// `Z` or a signed offset, in minutes.
@@ -237,7 +218,7 @@ impl Reader<'_> {
             let Some(digit) = self.digit() else {
                 return Err(self.problem(format!("expected {width} digits for the {what}"), FORM));
             };
-            value = value * 10 + digit;
+            value = value * 10 + i64::from(digit);
         }
         if value < min || value > max {
             let reason = format!("{what} is not within {min} and {max}");
@@ -246,34 +227,10 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn digit(&mut self) -> Option<i64> {
-        let digit = self.peek().filter(u8::is_ascii_digit)?;
-        self.at += 1;
-        Some(i64::from(digit - b'0'))
-    }
-
     fn expect(&mut self, byte: u8) -> Result<(), Problem> {
         if self.eat(&[byte]) {
             return Ok(());
         }
         Err(self.problem(format!("expected `{}`", char::from(byte)), FORM))
-    }
-
-    fn eat(&mut self, any_of: &[u8]) -> bool {
-        let found = self.peek().is_some_and(|byte| any_of.contains(&byte));
-        self.at += usize::from(found);
-        found
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn problem(
-        &self,
-        reason: impl Into<std::borrow::Cow<'static, str>>,
-        hint: &'static str,
-    ) -> Problem {
-        Problem::new(self.at, reason, hint)
     }
 }

@@ -3,6 +3,7 @@
 use meantime_value::Value;
 
 use super::native::{Constant, Native};
+use super::{core, strings};
 
 /// A module of the library.
 #[derive(Debug)]
@@ -12,10 +13,31 @@ pub(crate) struct Module {
     constants: &'static [Constant],
 }
 
+/// The functions of `dw::Core`.
+const CORE: &[&[Native]] = &[
+    core::array::FUNCTIONS,
+    core::document::FUNCTIONS,
+    core::function::FUNCTIONS,
+    core::moment::FUNCTIONS,
+    core::number::FUNCTIONS,
+    core::object::FUNCTIONS,
+    core::order::FUNCTIONS,
+    core::text::FUNCTIONS,
+];
+
+/// The functions of `dw::core::Strings`.
+const STRINGS: &[&[Native]] = &[
+    strings::case::FUNCTIONS,
+    strings::inflect::FUNCTIONS,
+    strings::measure::FUNCTIONS,
+    strings::part::FUNCTIONS,
+    strings::shape::FUNCTIONS,
+];
+
 /// The modules.
 pub(crate) static MODULES: &[Module] = &[
-    Module::new("dw::Core", super::core::FUNCTIONS),
-    Module::new("dw::core::Strings", super::strings::FUNCTIONS),
+    Module::new("dw::Core", CORE),
+    Module::new("dw::core::Strings", STRINGS),
     Module::new("dw::core::Arrays", &[super::arrays::FUNCTIONS]),
     Module::new("dw::core::Objects", &[super::objects::FUNCTIONS]),
     Module::new("dw::core::Numbers", &[super::numbers::FUNCTIONS]),

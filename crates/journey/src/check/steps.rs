@@ -29,8 +29,9 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
             }
         }
     }
-    let bound = journey.http.steps.iter().filter(|(name, _)| !seen.contains_key(name.as_str()));
-    for (name, (_, span)) in bound {
+    let http_steps =
+        journey.http.steps.iter().filter(|(name, _)| !seen.contains_key(name.as_str()));
+    for (name, (_, span)) in http_steps {
         let message = format!("`spec.bindings.http.steps.{name}` names no wait or webhook");
         report.error(Code::StepBindings, *span, message);
     }

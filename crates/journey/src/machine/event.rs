@@ -26,7 +26,7 @@ impl Run<'_> {
 
     fn dispatch_event(&mut self, event: &Event) -> Result<Verdict, Fault> {
         let taken = match event {
-            Event::Submitted { step, payload, bound: request_bindings } => {
+            Event::Submitted { step, payload, request_bindings } => {
                 return self.submitted(step, payload, request_bindings.as_ref());
             }
             Event::EffectDone { key, answer } => {

@@ -51,7 +51,7 @@ impl<'a> Run<'a> {
         if let Err(problem) = run.set_labels(start, &context)? {
             return Ok(refused(&problem));
         }
-        run.apply_request_bindings(ROOT_FRAME, start.bound.as_ref())?;
+        run.apply_request_bindings(ROOT_FRAME, start.request_bindings.as_ref())?;
         if matches!(role, RunRole::Compensation(_)) {
             run.arm_compensation_timer();
         }
@@ -62,7 +62,7 @@ impl<'a> Run<'a> {
     /// Sets tags and attributes from the definition, the payload and the request.
     fn set_labels(&mut self, start: &Start, context: &Value) -> Result<Result<(), String>, Fault> {
         let request_bindings =
-            start.bound.as_ref().map(json::parse).transpose()?.unwrap_or_default();
+            start.request_bindings.as_ref().map(json::parse).transpose()?.unwrap_or_default();
         self.saved.traceparent =
             json::get(&request_bindings, &["traceparent".to_owned()]).and_then(json::string);
         let mut tags = self.journey.tags.clone();

@@ -109,9 +109,9 @@ impl Bench {
         turn
     }
 
-    fn start(&mut self, input: &str, bound: Option<Json>) -> Turn {
+    fn start(&mut self, input: &str, request_bindings: Option<Json>) -> Turn {
         let input = Json::parse(input).expect("JSON");
-        let start = Start { bound, ..Start::new(StartCause::Api, input) };
+        let start = Start { request_bindings, ..Start::new(StartCause::Api, input) };
         self.turn(|notation, definition, _, cx| {
             notation.start(definition, &start, cx).expect("it starts")
         })
@@ -126,7 +126,7 @@ impl Bench {
 
     fn submit(&mut self, step: &str, payload: &str) -> Turn {
         let (step, payload) = (step.to_owned(), Json::parse(payload).expect("JSON"));
-        self.event(Event::Submitted { step, payload, bound: None })
+        self.event(Event::Submitted { step, payload, request_bindings: None })
     }
 
     fn instance(&self) -> Instance<'_> {
@@ -161,10 +161,10 @@ fn request() -> Request {
 #[test]
 fn a_start_brings_headers_query_and_baggage_and_hands_credentials_to_nobody() {
     let bench = Bench::new(JOURNEY);
-    let bound = start_request_bindings(&bench.definition, &request());
-    assert_eq!(bound.passthrough, [("X-User".to_owned(), "Bearer secret".to_owned())]);
+    let from_request = start_request_bindings(&bench.definition, &request());
+    assert_eq!(from_request.passthrough, [("X-User".to_owned(), "Bearer secret".to_owned())]);
     show(
-        &bound.request_bindings.expect("something is bound"),
+        &from_request.request_bindings.expect("the request has bindings"),
         &expect![[r#"
             {
               "attributes": {
@@ -186,8 +186,8 @@ fn a_start_brings_headers_query_and_baggage_and_hands_credentials_to_nobody() {
 #[test]
 fn status_while_a_step_waits() {
     let mut bench = Bench::new(JOURNEY);
-    let bound = start_request_bindings(&bench.definition, &request()).request_bindings;
-    bench.start(r#"{"customer":{"id":"c-1"}}"#, bound);
+    let request_bindings = start_request_bindings(&bench.definition, &request()).request_bindings;
+    bench.start(r#"{"customer":{"id":"c-1"}}"#, request_bindings);
     show(
         &status(&bench.definition, &bench.instance()),
         &expect![[r#"

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Advance(batch, jobs) ─► quick lane: a thread per core ──────────► Advanced(batch, turns)
-//!                               │ a job that runs longer than PATIENCE takes its thread along;
+//!                               │ a job that exceeds QUICK_JOB_TIMEOUT takes its thread along;
 //!                               ▼ one that is expected to take long comes here directly
 //!                           slow lane: low priority ────────────────► SlowTurn(batch, job, turn)
 //! ```
@@ -40,11 +40,11 @@ use crate::machine::{Input, Job};
 use crate::{pause, thread_priority};
 
 /// How long a batch waits for a job.
-const PATIENCE: Duration = Duration::from_millis(5);
+const QUICK_JOB_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// A job that has used less processor time than this has hardly run: the machine is busy and the
 /// job is not slow. Moving it to the slow lane would only make it wait longer.
-const BUSY: Duration = Duration::from_millis(1);
+const MIN_PROCESSOR_TIME: Duration = Duration::from_millis(1);
 
 /// How often a job gets more time for that reason. Then its batch continues without it.
 const MAX_PARDONS: u32 = 3;
@@ -66,7 +66,7 @@ const STACK_BYTES: usize = 8 << 20;
 /// gets no replacement until one of them has finished.
 const MAX_MOVED_THREADS: usize = 64;
 
-pub(super) type Outcome = Result<Turn, Fault>;
+pub(super) type ComputedTurn = Result<Turn, Fault>;
 
 /// Receives the answers.
 pub(super) type Deliver = Box<dyn Fn(Input) + Send + Sync>;
@@ -75,7 +75,7 @@ pub(super) type Deliver = Box<dyn Fn(Input) + Send + Sync>;
 pub(super) struct Compute(Arc<Pool>);
 
 struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     quick: Condvar,
     watch: Condvar,
     /// The thread that serves the slow lane; unset before it has started.
@@ -86,7 +86,7 @@ struct Pool {
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     batches: BTreeMap<u64, Batch>,
     quick: VecDeque<Call>,
     slow: SlowLane,
@@ -148,18 +148,18 @@ struct Running {
 impl Running {
     /// When it is checked, after its start.
     fn patience(&self) -> Duration {
-        PATIENCE.saturating_mul(self.pardons + 1)
+        QUICK_JOB_TIMEOUT.saturating_mul(self.pardons + 1)
     }
 
     /// Whether it has used the processor, and has not only waited on a busy machine.
     fn is_costly(&self) -> bool {
-        self.used.elapsed_of(self.thread).is_none_or(|used| used >= BUSY)
+        self.used.elapsed_of(self.thread).is_none_or(|used| used >= MIN_PROCESSOR_TIME)
     }
 }
 
 /// A batch without its complete answer.
 struct Batch {
-    turns: Vec<Option<Outcome>>,
+    turns: Vec<Option<ComputedTurn>>,
     /// The number of jobs that it still waits for.
     open: usize,
 }
@@ -257,7 +257,7 @@ impl Drop for Compute {
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // No code panics while it holds the lock: jobs run without it, and their panics are caught.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -267,7 +267,7 @@ impl Pool {
         QUICK_TIME.saturating_mul(u32::try_from(self.width).unwrap_or(u32::MAX))
     }
 
-    fn start_quick(self: &Arc<Self>, state: &mut State) -> bool {
+    fn start_quick(self: &Arc<Self>, state: &mut PoolState) -> bool {
         let number = ThreadNumber(state.next_thread);
         state.next_thread += 1;
         let pool = self.clone();
@@ -281,7 +281,7 @@ impl Pool {
         pause::install();
         let cell = Arc::<ResultCell>::default();
         while let Some(call) = self.next_quick(thread, handle, &cell) {
-            let (cost, turn) = timed(&call, PATIENCE);
+            let (cost, turn) = timed(&call, QUICK_JOB_TIMEOUT);
             if cell.is_slow() {
                 // This thread has low priority now. A lock that it held would block the pool while
                 // it waits for the processor, so it leaves the result to the steward and ends.
@@ -329,7 +329,7 @@ impl Pool {
         self: &Arc<Self>,
         thread: ThreadNumber,
         name: JobName,
-        turn: Outcome,
+        turn: ComputedTurn,
         cost: Duration,
     ) -> bool {
         let mut state = self.lock();
@@ -357,9 +357,9 @@ impl Pool {
     /// answer; otherwise it is returned, to be delivered without the lock.
     fn finish(
         &self,
-        state: &mut State,
+        state: &mut PoolState,
         name: JobName,
-        turn: Outcome,
+        turn: ComputedTurn,
         cost: Duration,
     ) -> Option<Input> {
         state.costs.saw(name.definition, cost);
@@ -375,7 +375,7 @@ impl Pool {
         None
     }
 
-    fn push_slow(&self, state: &mut State, call: Call) {
+    fn push_slow(&self, state: &mut PoolState, call: Call) {
         state.slow.push(call);
         self.wake_steward();
     }
@@ -437,7 +437,7 @@ impl Pool {
 
     /// Moves jobs that take long to the slow lane, with their threads; queued jobs of the same
     /// definition follow.
-    fn move_slow(self: &Arc<Self>, state: &mut State) {
+    fn move_slow(self: &Arc<Self>, state: &mut PoolState) {
         let mut found = Vec::new();
         for (thread, running) in &mut state.running {
             if running.since.elapsed() < running.patience() {
@@ -454,7 +454,7 @@ impl Pool {
             let Some(running) = state.running.remove(&thread) else { continue };
             let Running { name, cell, thread, .. } = running;
             if is_costly {
-                state.costs.at_least(name.definition, PATIENCE);
+                state.costs.at_least(name.definition, QUICK_JOB_TIMEOUT);
             }
             state.quick_threads -= 1;
             cell.set_slow();
@@ -468,7 +468,7 @@ impl Pool {
     }
 
     /// Moves queued jobs whose estimate has become too high to the slow lane.
-    fn move_queued(self: &Arc<Self>, state: &mut State) {
+    fn move_queued(self: &Arc<Self>, state: &mut PoolState) {
         let queued = std::mem::take(&mut state.quick);
         for call in queued {
             if state.costs.of(call.job.definition_id()) > QUICK_JOB {
@@ -482,7 +482,7 @@ impl Pool {
     }
 
     /// A batch does not wait for one of its jobs any longer.
-    fn leave_batch(&self, state: &mut State, number: u64) {
+    fn leave_batch(&self, state: &mut PoolState, number: u64) {
         if let Some(batch) = state.batches.get_mut(&number) {
             batch.open -= 1;
         }
@@ -492,7 +492,7 @@ impl Pool {
     }
 
     /// Starts threads until the quick lane has its full width.
-    fn replace_threads(self: &Arc<Self>, state: &mut State) {
+    fn replace_threads(self: &Arc<Self>, state: &mut PoolState) {
         while state.quick_threads < self.width && state.slow.moved_threads() <= MAX_MOVED_THREADS {
             if !self.start_quick(state) {
                 return;
@@ -501,7 +501,7 @@ impl Pool {
     }
 }
 
-impl State {
+impl PoolState {
     /// The answer to a batch that waits for nothing more.
     fn answer_if_complete(&mut self, number: u64) -> Option<Input> {
         self.batches.get(&number).filter(|batch| batch.open == 0)?;
@@ -512,7 +512,7 @@ impl State {
 
 /// Computes a turn, and measures its processor time. The thread pauses regularly, for the first
 /// time after `first_pause`.
-pub(super) fn timed(call: &Call, first_pause: Duration) -> (Duration, Outcome) {
+pub(super) fn timed(call: &Call, first_pause: Duration) -> (Duration, ComputedTurn) {
     pause::begin(first_pause);
     let since = ThreadTime::now();
     let turn = call.job.run();
@@ -558,7 +558,7 @@ mod tests {
         JobName { batch: 7, number, definition: DefinitionId(1) }
     }
 
-    fn turn() -> Outcome {
+    fn turn() -> ComputedTurn {
         Err(Fault::new("NOTHING", "nothing"))
     }
 

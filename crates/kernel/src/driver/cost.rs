@@ -6,10 +6,10 @@ use std::time::Duration;
 use meantime_core::DefinitionId;
 
 /// Cheaper turns are not recorded.
-const NOTHING: Duration = Duration::from_micros(20);
+const MIN_RECORDED_COST: Duration = Duration::from_micros(20);
 
 /// Weight of the old average, in eighths: a new turn replaces an eighth of it.
-const KEPT: u32 = 7;
+const OLD_AVERAGE_WEIGHT: u32 = 7;
 
 /// The average cost of a turn of each definition. An average, because a single page fault,
 /// interrupt or cold cache must not send a cheap definition to the slow lane, where hardly anything
@@ -27,10 +27,10 @@ impl Costs {
     /// Adds the cost of a turn.
     pub(super) fn saw(&mut self, definition: DefinitionId, cost: Duration) {
         let known = self.of(definition);
-        if known.is_zero() && cost < NOTHING {
+        if known.is_zero() && cost < MIN_RECORDED_COST {
             return;
         }
-        let average = (known * KEPT + cost) / (KEPT + 1);
+        let average = (known * OLD_AVERAGE_WEIGHT + cost) / (OLD_AVERAGE_WEIGHT + 1);
         self.set(definition, average);
     }
 
@@ -40,7 +40,7 @@ impl Costs {
     }
 
     fn set(&mut self, definition: DefinitionId, cost: Duration) {
-        if cost < NOTHING {
+        if cost < MIN_RECORDED_COST {
             self.0.remove(&definition);
         } else {
             self.0.insert(definition, cost);

@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use super::advance::{Advance, Advanced};
 use super::heartbeat::{self, Joined};
 use super::maintenance::MaintenanceStats;
-use super::run::{ClockStep, Message, Parts, Request, Run, Tickets};
+use super::run::{ClockStep, LoopMessage, Parts, Request, Run, Tickets};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, StartCommand, TimerEdit, Wait};
@@ -51,7 +51,7 @@ pub enum StoreHealth {
 /// A running kernel. Cheap to clone.
 #[derive(Clone)]
 pub struct Kernel {
-    messages: mpsc::UnboundedSender<Message>,
+    messages: mpsc::UnboundedSender<LoopMessage>,
     store: Arc<dyn Store>,
     notations: Notations,
     limits: Arc<Limits>,
@@ -290,7 +290,7 @@ impl Kernel {
             answers.push((Caller { messages: &self.messages, ticket, waits: true }, answered));
         }
         // If the loop has ended, so have the senders of the answers.
-        let _ = self.messages.send(Message::Commands(requests));
+        let _ = self.messages.send(LoopMessage::Commands(requests));
         let mut replies = Vec::with_capacity(answers.len());
         for (mut caller, answered) in answers {
             let answer = answered.await;
@@ -319,7 +319,7 @@ impl Kernel {
         let ticket = self.tickets.next();
         let command = Box::new(command);
         let request = Request { ticket, command, wait, answer, admitted };
-        self.messages.send(Message::Command(request)).map_err(|_| self.stopped())?;
+        self.messages.send(LoopMessage::Command(request)).map_err(|_| self.stopped())?;
         let mut caller = Caller { messages: &self.messages, ticket, waits: true };
         let in_time = tokio::select! {
             biased;
@@ -451,7 +451,7 @@ impl Kernel {
     /// The latest version of a name that is not undeployed.
     pub async fn latest(&self, name: &str) -> Result<Option<DefinitionId>, Error> {
         let (answer, answered) = oneshot::channel();
-        let question = Message::Latest(name.to_owned(), answer);
+        let question = LoopMessage::Latest(name.to_owned(), answer);
         self.messages.send(question).map_err(|_| self.stopped())?;
         let known = answered.await.map_err(|_| self.stopped())?;
         if known.is_some() || !self.store.is_shared() {
@@ -470,7 +470,7 @@ impl Kernel {
         id: DefinitionId,
     ) -> Result<Option<(Arc<dyn Notation>, Arc<Definition>)>, Error> {
         let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Definition(id, answer)).map_err(|_| self.stopped())?;
+        self.messages.send(LoopMessage::Definition(id, answer)).map_err(|_| self.stopped())?;
         let runs = answered.await.map_err(|_| self.stopped())?;
         if runs.is_some() {
             return Ok(runs);
@@ -513,7 +513,7 @@ impl Kernel {
             return Err(Error::Paused);
         }
         let (answer, answered) = oneshot::channel();
-        let message = Message::Advance(Advance { to, limit, answer });
+        let message = LoopMessage::Advance(Advance { to, limit, answer });
         self.messages.send(message).map_err(|_| self.stopped())?;
         answered.await.unwrap_or_else(|_| Err(self.stopped()))
     }
@@ -521,7 +521,7 @@ impl Kernel {
     /// Notifies the kernel that a virtual clock was moved.
     pub fn clock_moved(&self) {
         // The kernel may have stopped.
-        let _ = self.messages.send(Message::ClockMoved);
+        let _ = self.messages.send(LoopMessage::ClockMoved);
     }
 
     /// Whether the store is restored and paused until it is resumed with [`Command::Resume`].
@@ -571,14 +571,14 @@ impl Kernel {
     /// The counters so far, and current levels.
     pub async fn counted(&self) -> Result<(Counters, Levels), Error> {
         let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Counters(answer)).map_err(|_| self.stopped())?;
+        self.messages.send(LoopMessage::Counters(answer)).map_err(|_| self.stopped())?;
         answered.await.map_err(|_| self.stopped())
     }
 
     /// Finishes work in progress and stops. Later commands are rejected.
     pub async fn stop(&self) {
         let (answer, answered) = oneshot::channel();
-        if self.messages.send(Message::Stop(answer)).is_ok() {
+        if self.messages.send(LoopMessage::Stop(answer)).is_ok() {
             // If the answer is lost, the loop has ended.
             let _ = answered.await;
         }
@@ -598,7 +598,7 @@ fn check_clock(clock: &AdjustedClock, recovered: &store::Recovered) -> Result<()
 
 /// A waiting caller. Dropping it tells the machine, so that nothing is kept for it.
 struct Caller<'a> {
-    messages: &'a mpsc::UnboundedSender<Message>,
+    messages: &'a mpsc::UnboundedSender<LoopMessage>,
     ticket: Ticket,
     waits: bool,
 }
@@ -606,7 +606,7 @@ struct Caller<'a> {
 impl Caller<'_> {
     fn abandon(&self) {
         // The loop may have ended.
-        let _ = self.messages.send(Message::Abandon(self.ticket));
+        let _ = self.messages.send(LoopMessage::Abandon(self.ticket));
     }
 }
 

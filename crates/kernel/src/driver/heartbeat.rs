@@ -18,7 +18,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 
 /// The largest allowed uncertainty about the time of the store (I7).
-const UNSURE: Duration = Duration::from_millis(500);
+const MAX_CLOCK_UNCERTAINTY: Duration = Duration::from_millis(500);
 
 /// The membership, and until when the node may rely on its lease.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(super) async fn send_heartbeat(
     let passed = answered.saturating_sub(asked);
     if let Some(time) = membership.time {
         let unsure = passed / 2;
-        if unsure > UNSURE {
+        if unsure > MAX_CLOCK_UNCERTAINTY {
             let text = format!("the store's time is known to {} ms only", unsure.as_millis());
             return Err(Error::Unavailable(text));
         }

@@ -35,10 +35,10 @@ const LATEST_MS: i64 = 3_600_000;
 const EARLIEST_MS: i64 = 1_000;
 
 /// After this many portions in a row that left more to do, the size of a portion doubles.
-const PATIENCE: u32 = 8;
+const FULL_PASSES_BEFORE_GROWTH: u32 = 8;
 
 /// How often it doubles at most.
-const LARGEST: u32 = 3;
+const MAX_LIMIT_DOUBLINGS: u32 = 3;
 
 /// What retention and compaction have done since the kernel started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,7 +81,7 @@ impl MaintenanceHandle {
     ) -> Self {
         let (notes, receiver) = mpsc::unbounded_channel();
         let wants_commit = Arc::new(AtomicBool::new(false));
-        let housekeeping = MaintenanceLoop {
+        let maintenance_loop = MaintenanceLoop {
             horizon_ms: horizon(&retention, limits),
             limit: limits.purge_rows.max(1),
             store,
@@ -92,7 +92,7 @@ impl MaintenanceHandle {
             next: None,
             full: 0,
         };
-        let task = runtime.spawn(housekeeping.run(receiver));
+        let task = runtime.spawn(maintenance_loop.run(receiver));
         Self { notes, wants_commit, task }
     }
 
@@ -171,7 +171,9 @@ impl MaintenanceLoop {
         let begun = self.clock.now();
         let now = begun.engine;
         let retention = self.retention.clone();
-        let limit = self.limit.saturating_mul(1 << (self.full / PATIENCE).min(LARGEST));
+        let limit = self
+            .limit
+            .saturating_mul(1 << (self.full / FULL_PASSES_BEFORE_GROWTH).min(MAX_LIMIT_DOUBLINGS));
         let request = PurgeRequest { now, retention, limit };
         let store = self.store.clone();
         match beside(async move { store.purge(request).await }).await {
@@ -206,7 +208,7 @@ impl MaintenanceLoop {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one sleep of housekeeping, by the Clock")]
+    #[expect(clippy::disallowed_methods, reason = "the one sleep of retention, by the Clock")]
     fn sleep(&self) -> impl Future<Output = ()> + Send + use<> {
         let sleep = self.next.and_then(|at| self.clock.until(at)).map(tokio::time::sleep);
         async move {
@@ -218,7 +220,7 @@ impl MaintenanceLoop {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "real work gets as much time as housekeeping had")]
+#[expect(clippy::disallowed_methods, reason = "real work gets as much time as retention had")]
 async fn rest(millis: i64) {
     tokio::time::sleep(Duration::from_millis(u64::try_from(millis).unwrap_or_default())).await;
 }

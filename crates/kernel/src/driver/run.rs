@@ -31,14 +31,14 @@ use crate::clock::{AdjustedClock, Clock, StepDetector, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{
     Counters, Distribution, Input, Levels, Machine, Notations, Output, Ticket, TimedOut,
-    rests_by_itself,
+    is_idle_by_itself,
 };
 use crate::store::{self, Connectivity, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 /// An answer, and when it was given.
 pub(super) type Given = (Stopwatch, Result<Reply, Error>);
 
-type Answer = oneshot::Sender<Given>;
+type AnswerSender = oneshot::Sender<Given>;
 
 /// How long the loop sleeps at most where the system does not report that the clock was set.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -63,13 +63,13 @@ pub(super) struct Request {
     pub(super) ticket: Ticket,
     pub(super) command: Box<Command>,
     pub(super) wait: Wait,
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerSender,
     /// The admission of a start.
     pub(super) admitted: Option<Admitted>,
 }
 
 /// What a handle sends to the loop.
-pub(super) enum Message {
+pub(super) enum LoopMessage {
     Command(Request),
     /// Commands of one caller that belong together.
     Commands(Vec<Request>),
@@ -152,9 +152,9 @@ pub(super) struct Run {
     report: watch::Sender<MaintenanceStats>,
     paused: Arc<AtomicBool>,
     maintenance: Option<MaintenanceHandle>,
-    messages: mpsc::UnboundedReceiver<Message>,
+    messages: mpsc::UnboundedReceiver<LoopMessage>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
-    callers: BTreeMap<Ticket, Answer>,
+    callers: BTreeMap<Ticket, AnswerSender>,
     health: watch::Sender<StoreHealth>,
     damaged: watch::Sender<BTreeMap<InstanceId, String>>,
     timed_out: broadcast::Sender<TimedOut>,
@@ -182,7 +182,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(parts: Parts, messages: mpsc::UnboundedReceiver<Message>) -> Self {
+    pub(super) fn new(parts: Parts, messages: mpsc::UnboundedReceiver<LoopMessage>) -> Self {
         let inputs = mpsc::unbounded_channel();
         let sender: mpsc::UnboundedSender<Input> = inputs.0.clone();
         // After the loop has ended, turns are not needed any more.
@@ -501,30 +501,30 @@ impl Run {
         }
     }
 
-    fn receive(&mut self, message: Message) {
+    fn receive(&mut self, message: LoopMessage) {
         match message {
-            Message::Command(request) => self.accept(request),
-            Message::Commands(requests) => {
+            LoopMessage::Command(request) => self.accept(request),
+            LoopMessage::Commands(requests) => {
                 for request in requests {
                     self.accept(request);
                 }
             }
-            Message::Abandon(ticket) => self.feed(Input::Abandon(ticket)),
-            Message::Definition(id, answer) => {
+            LoopMessage::Abandon(ticket) => self.feed(Input::Abandon(ticket)),
+            LoopMessage::Definition(id, answer) => {
                 let _ = answer.send(self.machine.definition(id));
             }
-            Message::Latest(name, answer) => {
+            LoopMessage::Latest(name, answer) => {
                 let _ = answer.send(self.machine.latest(&name));
             }
-            Message::Advance(advance) => self.advances.add(advance),
-            Message::ClockMoved => {
+            LoopMessage::Advance(advance) => self.advances.add(advance),
+            LoopMessage::ClockMoved => {
                 self.feed(Input::Tick);
                 self.signal_maintenance(MaintenanceSignal::ClockMoved);
             }
-            Message::Counters(answer) => {
+            LoopMessage::Counters(answer) => {
                 let _ = answer.send(self.counted());
             }
-            Message::Stop(answer) => self.stopping = Some(answer),
+            LoopMessage::Stop(answer) => self.stopping = Some(answer),
         }
     }
 
@@ -550,9 +550,11 @@ impl Run {
                 self.compute.advance(batch, jobs);
             }
             Output::Drop(batch, job) => self.compute.forget(batch, job),
-            Output::Commit(batch, taken, plan) => {
+            Output::Commit(batch, fetched, plan) => {
                 self.committing.insert(batch, (plan.units.len(), Stopwatch::start()));
-                self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
+                self.spawn(
+                    async move { Input::Committed(batch, store.commit(fetched, plan).await) },
+                );
             }
             Output::Verify { batch, commit, results } => {
                 self.spawn(async move {
@@ -721,9 +723,9 @@ async fn tree(store: &dyn Store, root: InstanceId) -> Result<Vec<InstanceRow>, s
     let mut next = vec![root];
     while let Some(id) = next.pop() {
         if let Some(row) = store.instance(id).await? {
-            let rests = rests_by_itself(&row);
+            let is_idle = is_idle_by_itself(&row);
             rows.push(row);
-            if !rests {
+            if !is_idle {
                 break;
             }
         }

@@ -20,21 +20,21 @@ use std::time::Duration;
 
 use meantime_core::DefinitionId;
 
-use super::compute::{Call, JobName, Outcome, start_thread, timed};
+use super::compute::{Call, ComputedTurn, JobName, start_thread, timed};
 use crate::clock::Stopwatch;
 use crate::{pause, thread_priority};
 
 /// The slow lane is starved if its jobs take more than this many times their processor time.
-const STARVED: u32 = 10;
+const STARVATION_FACTOR: u32 = 10;
 
 /// If a job of the slow lane runs this long, the lane counts as starved too.
-const LONG: Duration = Duration::from_secs(5);
+const STARVATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often the steward checks for starvation while jobs wait for the slow lane.
-const LOOK: Duration = Duration::from_secs(1);
+const STARVATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A result, and its cost in processor time.
-pub(super) type Computed = (Duration, Outcome);
+pub(super) type Computed = (Duration, ComputedTurn);
 
 /// Where a thread leaves its result. The lock inside is never contended: the cell belongs to the
 /// thread until `is_full` is set, and to the steward from then until the next job.
@@ -102,7 +102,7 @@ impl SlowThread {
             }
             pause::install();
             for call in calls {
-                results.fill(timed(&call, pause::RUN));
+                results.fill(timed(&call, pause::RUN_BETWEEN_PAUSES));
                 steward.unpark();
             }
         };
@@ -185,7 +185,7 @@ impl SlowLane {
         let mut results = Vec::new();
         for thread in &mut self.threads {
             if let Some((name, since, computed)) = thread.take() {
-                self.was_starved = since.elapsed() > computed.0.saturating_mul(STARVED);
+                self.was_starved = since.elapsed() > computed.0.saturating_mul(STARVATION_FACTOR);
                 results.push(SlowResult { name, computed, was_moved: false });
             }
         }
@@ -210,7 +210,7 @@ impl SlowLane {
                 Some(thread) => thread.give(call),
                 None => {
                     self.queue.put_back(call);
-                    return Some(LOOK);
+                    return Some(STARVATION_CHECK_INTERVAL);
                 }
             }
         }
@@ -238,7 +238,7 @@ impl SlowLane {
     /// Whether the threads hardly get the processor.
     fn is_starved(&self) -> bool {
         let is_long = |thread: &SlowThread| {
-            thread.running.as_ref().is_some_and(|(_, since)| since.elapsed() >= LONG)
+            thread.running.as_ref().is_some_and(|(_, since)| since.elapsed() >= STARVATION_TIMEOUT)
         };
         self.was_starved || self.threads.iter().any(is_long)
     }
@@ -300,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    fn outcome() -> Outcome {
+    fn outcome() -> ComputedTurn {
         Err(Fault::new("NOTHING", "nothing"))
     }
 

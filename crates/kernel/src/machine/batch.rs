@@ -202,7 +202,7 @@ impl BatchEntry {
         self.items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
     }
 
-    fn new(id: InstanceId) -> Self {
+    pub(super) fn new(id: InstanceId) -> Self {
         let (items, inbox, cached) = (Vec::new(), false, None);
         let (class, builder, runnable) = (Class::Yields, None, None);
         Self { id, class, items, inbox, cached, builder, runnable, left: false }

@@ -258,6 +258,7 @@ impl Claims {
 
     /// A task has ended or changes: removes it from the schedule.
     pub(super) fn over(&mut self, task: TaskId) {
+        // Tasks without a lease, timeout and delay are not in the schedule.
         let Some(waits) = self.waits.remove(&task) else { return };
         self.leases.retain_not(waits.lease_until, task);
         self.timeouts.retain_not(waits.timeout_at, task);

@@ -7,7 +7,7 @@
 use meantime_core::{Event, IncidentId, Json, TaskOutcome, TimerId, Timestamp};
 
 use super::damage::damage_incident;
-use super::turn_builder::{Source, TurnBuilder, TurnEnv};
+use super::turn_builder::{EventSource, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, TimerEdit};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{AuditInfo, Edit, Record};
@@ -113,7 +113,7 @@ impl TurnBuilder {
         match cause {
             IncidentCause::Element(key) => {
                 let event = Event::IncidentRetried { incident: id, key: Some(key) };
-                self.deliver(event, Source::MailboxItem(number));
+                self.deliver(event, EventSource::MailboxItem(number));
             }
             IncidentCause::Turn => {
                 let instance = self.row.id;
@@ -174,7 +174,7 @@ impl TurnBuilder {
                 self.answer(number, Ok(Reply::Done));
                 self.resolving.insert(id, audit.clone());
                 let event = Event::IncidentResolved { incident: id, key, variables };
-                self.deliver(event, Source::MailboxItem(number));
+                self.deliver(event, EventSource::MailboxItem(number));
             }
             IncidentCause::Task(key) => {
                 let held = self.task(meantime_core::TaskId(key), env);
@@ -184,7 +184,13 @@ impl TurnBuilder {
                 self.close_incident(id, Some(audit.clone()));
                 let outcome = TaskOutcome::Completed(variables);
                 let id_of_task = meantime_core::TaskId(key);
-                self.end_task(id_of_task, held.as_ref(), outcome, Source::MailboxItem(number), env);
+                self.end_task(
+                    id_of_task,
+                    held.as_ref(),
+                    outcome,
+                    EventSource::MailboxItem(number),
+                    env,
+                );
             }
             // Held events or undecodable rows depend on these incidents: variables cannot replace
             // them.
@@ -249,7 +255,8 @@ impl TurnBuilder {
 fn edited(before: OpenTimer, edit: TimerEdit, now: Timestamp) -> (OpenTimer, Edit) {
     match edit {
         TimerEdit::Move(due_at) => (OpenTimer { due_at, ..before }, Edit::Moved),
-        // Firing by hand first moves the due time to now, so that no timer fires early (T8).
+        // The due time is first moved to now, so that a timer that an operator fires is not early
+        // (T8).
         TimerEdit::Fire => {
             let due_at = before.due_at.min(now);
             (OpenTimer { due_at, frozen: false, ..before }, Edit::FiredNow)

@@ -27,7 +27,10 @@ impl TurnBuilder {
                 self.arm(TimerId(key), TimerKind::Element, element, due_at);
             }
             Effect::CancelTimer { .. } if is_injected(InjectedBug::ForgetLoser) => {}
-            Effect::CancelTimer { key } => self.disarm(Key::from(key), CancelCause::ScopeLeft),
+            Effect::CancelTimer { key } => {
+                let was_armed = self.disarm(Key::from(key), CancelCause::ScopeLeft);
+                self.stale += u64::from(!was_armed);
+            }
             Effect::Subscribe { channel, .. } => self.subscribe(key, channel, env),
             Effect::Unsubscribe { key } => self.unsubscribe(Key::from(key)),
             Effect::PublishMessage(message) => {
@@ -157,6 +160,7 @@ impl TurnBuilder {
     pub(super) fn cancel_task(&mut self, key: Key, cause: CancelCause) {
         // Stale: it has ended, perhaps earlier in this turn (ADR 0004).
         if self.row.open.tasks.remove(&key).is_none() {
+            self.stale += 1;
             return;
         }
         self.disarm(key, CancelCause::TaskEnded);
@@ -177,7 +181,10 @@ impl TurnBuilder {
     /// Ends a subscription.
     pub(super) fn unsubscribe(&mut self, key: Key) {
         // Stale: a message of this turn has ended it (ADR 0004).
-        let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
+        let Some(open) = self.row.open.subscriptions.remove(&key) else {
+            self.stale += 1;
+            return;
+        };
         let asked = self.conditional_writes.len();
         self.conditional_writes.retain(|conditional| {
             !matches!(conditional, ConditionalWrite::Subscribe { subscription, .. }
@@ -285,7 +292,7 @@ pub(super) fn put_schedule(
     let input = Json::of(spec).unwrap_or_default();
     let upsert = (on_existing == OnExisting::Upsert).then(|| {
         let (step, payload) = ("upsert".to_owned(), input.clone());
-        Event::Submitted { step, payload, bound: None }
+        Event::Submitted { step, payload, request_bindings: None }
     });
     let start = Start::new(StartCause::Api, input);
     let identity = spec.identity();

@@ -26,7 +26,7 @@ use crate::random::{Entropy, Ids};
 use crate::store::{DefinitionRow, DueQuery, Recovered};
 
 /// The number of definitions compiled at the start; others are compiled when first needed.
-const PRELOADED: usize = 1_000;
+const PRELOADED_DEFINITIONS: usize = 1_000;
 
 /// The configuration of a machine.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ impl Machine {
             Input::Command(ticket, command, wait) => self.command(ticket, *command, wait),
             Input::Report(task, token, report) => self.engine_reports(task, token, report),
             Input::Abandon(ticket) => self.abandon(ticket),
-            Input::Fetched(batch, taken) => self.fetched(batch, taken),
+            Input::Fetched(batch, fetched) => self.fetched(batch, fetched),
             Input::Advanced(batch, turns) => self.advanced(batch, turns),
             Input::SlowTurn(batch, job, turn) => self.slow_turn(batch, job, turn),
             Input::Committed(batch, results) => self.committed(batch, results),
@@ -251,7 +251,7 @@ impl Machine {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
         }
         // Definitions that will probably run are compiled before the first turn needs them.
-        for id in self.definitions.latest(PRELOADED) {
+        for id in self.definitions.latest(PRELOADED_DEFINITIONS) {
             if self.definitions.wants(id) {
                 self.output(Output::LoadDefinition(id));
             }
@@ -302,7 +302,7 @@ impl Machine {
         if !self.is_paused()
             && let Some(read) = self.timers.wants_read(self.now.engine)
         {
-            let (partition, limit) = (self.cluster.partition(), timer_queue::READ);
+            let (partition, limit) = (self.cluster.partition(), timer_queue::TIMERS_PER_READ);
             let (after, before) = (read.after, read.before);
             self.output(Output::LoadTimers(DueQuery { after, before, partition, limit }));
         }

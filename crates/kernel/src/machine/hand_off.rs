@@ -221,3 +221,138 @@ fn new_tasks(batch: &mut Batch, now: Timestamp) -> Vec<NewTask> {
     }
     tasks
 }
+
+#[cfg(test)]
+mod tests {
+    use meantime_core::{DefinitionId, InstanceId, Json, TaskSpec};
+
+    use super::super::batch::BatchEntry;
+    use super::super::definitions::Notations;
+    use super::super::engine::Config;
+    use super::super::global_queue::{GlobalAction, GlobalCommand};
+    use super::super::turn_builder::TurnBuilder;
+    use super::*;
+    use crate::command::ClaimCommand;
+    use crate::random::SeededEntropy;
+    use crate::store::{InstanceRow, TaskRow};
+
+    const DEFINITION: DefinitionId = DefinitionId(1);
+
+    fn machine(waiting: &[u64]) -> Machine {
+        let entropy = Box::new(SeededEntropy::new(1));
+        let mut machine = Machine::new(Config::default(), Notations::default(), entropy);
+        for number in waiting {
+            machine.claims.park(Ticket(*number), claim(&machine));
+        }
+        machine
+    }
+
+    /// A claim for one task that waits for a second.
+    fn claim(machine: &Machine) -> ParkedClaim {
+        let types = vec!["mail".to_owned()];
+        let (max, lease_ms, wait_ms) = (1, 1_000, 1_000);
+        let command = ClaimCommand { types, max, lease_ms, wait_ms, ..ClaimCommand::default() };
+        ParkedClaim::new(command, Timestamp::default(), &machine.limits)
+    }
+
+    fn task(number: u32, priority: i32) -> TaskRow {
+        let id = TaskId(InstanceId::new(1, 1).effect(1, number));
+        let spec = TaskSpec { priority, ..TaskSpec::worker("mail", "send", Json::null()) };
+        TaskRow::ready(id, spec, DEFINITION, Timestamp::default())
+    }
+
+    /// A batch with one turn that creates these tasks.
+    fn batch(tasks: Vec<TaskRow>) -> Batch {
+        let id = InstanceId::new(1, 1);
+        let mut builder =
+            TurnBuilder::new(InstanceRow::accepted(id, DEFINITION, Timestamp::default()), false);
+        builder.writes = tasks.into_iter().map(|it| Write::InsertTask(Box::new(it))).collect();
+        let mut batch = Batch::default();
+        batch.entries.push(BatchEntry::new(id));
+        batch.add_turn(0, Box::new(builder));
+        batch
+    }
+
+    /// The callers that are answered, with the tasks they get.
+    fn answers(machine: &mut Machine) -> Vec<(Ticket, Vec<TaskId>)> {
+        let outputs = std::mem::take(&mut machine.outputs);
+        let answers = outputs.into_iter().filter_map(|output| match output {
+            Output::Reply(ticket, Ok(Reply::Tasks(tasks))) => Some((ticket, tasks)),
+            _ => None,
+        });
+        answers.map(|(ticket, tasks)| (ticket, tasks.iter().map(|it| it.id).collect())).collect()
+    }
+
+    fn finish(machine: &mut Machine, batch: &mut Batch, done: &[usize]) {
+        let handed = std::mem::take(&mut batch.handed);
+        let done = done.iter().copied().collect();
+        machine.finish_hand_offs(handed, &done, &mut BTreeMap::new());
+    }
+
+    #[test]
+    fn the_best_task_goes_to_the_claim_that_waits_longest_and_is_written_as_leased() {
+        let mut machine = machine(&[1, 2]);
+        let mut batch = batch(vec![task(0, 0), task(1, 5), task(2, 0)]);
+        machine.hand_off(&mut batch);
+        let writes = &batch.entries[0].builder.as_ref().expect("a turn").writes;
+        let states: Vec<TaskState> = writes
+            .iter()
+            .map(|write| match write {
+                Write::InsertTask(row) => row.state,
+                _ => unreachable!("only tasks are created"),
+            })
+            .collect();
+        assert_eq!(states, [TaskState::Leased, TaskState::Leased, TaskState::Ready]);
+        assert_eq!(batch.unclaimed.len(), 1, "the third is left to others");
+        assert!(answers(&mut machine).is_empty(), "nothing is answered before the commit");
+        finish(&mut machine, &mut batch, &[0]);
+        let mut answers = answers(&mut machine);
+        answers.sort_unstable();
+        let (first, second) = (task(1, 5).id, task(0, 0).id);
+        assert_eq!(answers, [(Ticket(1), vec![first]), (Ticket(2), vec![second])]);
+        assert_eq!((machine.counters.claimed, machine.counters.handed_off), (2, 2));
+    }
+
+    #[test]
+    fn a_claim_whose_task_does_not_exist_waits_again_before_all_others() {
+        let mut machine = machine(&[1]);
+        let mut batch = batch(vec![task(0, 0)]);
+        machine.hand_off(&mut batch);
+        assert_eq!(batch.handed[0].parked_ticket(), Some(Ticket(1)));
+        machine.claims.park(Ticket(2), claim(&machine));
+        finish(&mut machine, &mut batch, &[]);
+        assert!(answers(&mut machine).is_empty());
+        assert_eq!(machine.claims.first_parked(|_| true), Some(Ticket(1)));
+        assert_eq!(machine.counters.handed_off, 0);
+    }
+
+    #[test]
+    fn a_claim_of_the_same_batch_gets_what_its_query_left_room_for() {
+        let mut machine = machine(&[]);
+        let mut batch = batch(vec![task(0, 0), task(1, 0)]);
+        let action = GlobalAction::Claim(claim(&machine));
+        batch.global.push(GlobalCommand { action, ticket: Some(Ticket(3)), over: false });
+        batch.rooms.push((0, 1));
+        machine.hand_off(&mut batch);
+        assert_eq!(batch.handed.len(), 1);
+        let handed = std::mem::take(&mut batch.handed);
+        let mut claimed = BTreeMap::new();
+        machine.finish_hand_offs(handed, &BTreeSet::from([0]), &mut claimed);
+        let ids: Vec<TaskId> = claimed[&0].iter().map(|it| it.id).collect();
+        assert_eq!(ids, [task(0, 0).id], "one, as it asked for");
+    }
+
+    #[test]
+    fn tasks_that_are_not_ready_or_are_cancelled_in_their_turn_are_not_handed_off() {
+        let mut machine = machine(&[1]);
+        let later = Timestamp::default().saturating_add_millis(1);
+        let delayed = TaskRow { available_at: later, ..task(0, 0) };
+        let over = TaskRow { deadline_at: Some(Timestamp::default()), ..task(1, 0) };
+        let mut batch = batch(vec![delayed, over, task(2, 0)]);
+        let builder = batch.entries[0].builder.as_mut().expect("a turn");
+        builder.delete_task(task(2, 0).id, None);
+        machine.hand_off(&mut batch);
+        assert!(batch.handed.is_empty());
+        assert_eq!(machine.claims.first_parked(|_| true), Some(Ticket(1)), "it still waits");
+    }
+}

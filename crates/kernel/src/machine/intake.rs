@@ -41,14 +41,16 @@ impl Machine {
                 let bytes = payload.size();
                 self.give(instance, MailboxItem::Signal { name, payload }, ticket, wait, bytes);
             }
-            Command::Submit { instance, step, payload, bound } => {
+            Command::Submit { instance, step, payload, request_bindings } => {
                 let bytes = payload.size();
-                let item = MailboxItem::Event(Event::Submitted { step, payload, bound }, None);
+                let item =
+                    MailboxItem::Event(Event::Submitted { step, payload, request_bindings }, None);
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::Schedule { schedule, action, audit } => {
                 let (step, payload) = action.step();
-                let event = Event::Submitted { step: step.to_owned(), payload, bound: None };
+                let event =
+                    Event::Submitted { step: step.to_owned(), payload, request_bindings: None };
                 self.give(schedule, MailboxItem::Event(event, Some(audit)), ticket, wait, 0);
             }
             Command::Cancel { instance, audit } => {
@@ -247,7 +249,7 @@ impl Machine {
         match command {
             Command::Start(start) => {
                 self.payload("input", &start.input)?;
-                self.bound(start.bound.as_ref())?;
+                self.request_bindings(start.request_bindings.as_ref())?;
                 self.name("definition", &start.definition)?;
                 self.name("key", start.key.as_deref().unwrap_or_default())?;
                 self.name("idempotency key", start.idempotency.as_deref().unwrap_or_default())?;
@@ -268,9 +270,9 @@ impl Machine {
                 self.name("id", message.id.as_deref().unwrap_or_default())?;
                 self.payload("payload", &message.payload)
             }
-            Command::Submit { step, payload, bound, .. } => {
+            Command::Submit { step, payload, request_bindings, .. } => {
                 self.name("step", step)?;
-                self.bound(bound.as_ref())?;
+                self.request_bindings(request_bindings.as_ref())?;
                 self.payload("payload", payload)
             }
             Command::SetVariables { values, audit, .. }
@@ -332,8 +334,8 @@ impl Machine {
         at_most(what, payload.size(), self.limits.payload_bytes)
     }
 
-    fn bound(&self, bound: Option<&Json>) -> Result<(), Error> {
-        bound.map_or(Ok(()), |bound| self.payload("bound values", bound))
+    fn request_bindings(&self, request_bindings: Option<&Json>) -> Result<(), Error> {
+        request_bindings.map_or(Ok(()), |it| self.payload("request bindings", it))
     }
 
     fn name(&self, what: &'static str, name: &str) -> Result<(), Error> {

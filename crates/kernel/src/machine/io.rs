@@ -131,6 +131,9 @@ pub struct Counters {
     pub fired: u64,
     /// Stale fires: the timer had already fired, or was cancelled, moved or frozen (T9).
     pub stale_fires: u64,
+    /// Effects, task outcomes and computed turns without effect, because what they refer to had
+    /// ended or changed before.
+    pub stale_changes: u64,
     /// Turns whose fence did not hold.
     pub conflicts: u64,
     /// Turns that could not be computed.

@@ -274,6 +274,7 @@ impl Mailboxes {
 
     /// Makes an instance ready, unless it is in a batch, locked or waiting for its definition.
     pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
+        // A mailbox is removed when nothing waits in it: then there is nothing to do either.
         let Some(mailbox) = self.by_instance.get(&id) else { return };
         let waits = mailbox.waits_for_definition || mailbox.locked_until.is_some();
         if !mailbox.in_flight && !waits && mailbox.has_work() {
@@ -432,11 +433,8 @@ pub(super) fn owner(timer: TimerId) -> InstanceId {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_id::id;
     use super::*;
-
-    fn id(sequence: u64) -> InstanceId {
-        InstanceId::new(sequence, 0)
-    }
 
     fn item(ticket: Option<u64>, bytes: usize) -> PendingItem {
         let at = Timestamp::default();

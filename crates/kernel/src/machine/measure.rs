@@ -1,13 +1,13 @@
 //! Distributions with fixed buckets.
 
 /// How many buckets have an upper bound: 1, 2, 4 and so on, to half a million.
-const BOUNDED: usize = 20;
+const BOUNDED_BUCKETS: usize = 20;
 
 /// Counts of values by size. The bound of each bucket is twice that of the one before; the last
 /// bucket has no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Distribution {
-    counts: [u64; BOUNDED + 1],
+    counts: [u64; BOUNDED_BUCKETS + 1],
     sum: u64,
 }
 
@@ -16,7 +16,7 @@ impl Distribution {
     pub fn observe(&mut self, value: u64) {
         let bits = u64::BITS - value.saturating_sub(1).leading_zeros();
         let bucket = if value <= 1 { 0 } else { bits as usize };
-        if let Some(count) = self.counts.get_mut(bucket.min(BOUNDED)) {
+        if let Some(count) = self.counts.get_mut(bucket.min(BOUNDED_BUCKETS)) {
             *count += 1;
         }
         self.sum = self.sum.saturating_add(value);
@@ -24,7 +24,7 @@ impl Distribution {
 
     /// Upper bounds with the number of values in each bucket; the last has no bound.
     pub fn buckets(&self) -> impl Iterator<Item = (Option<u64>, u64)> {
-        let bounds = (0..BOUNDED).map(|power| Some(1_u64 << power)).chain([None]);
+        let bounds = (0..BOUNDED_BUCKETS).map(|power| Some(1_u64 << power)).chain([None]);
         bounds.zip(self.counts)
     }
 

@@ -86,10 +86,10 @@ impl Cluster {
     }
 
     /// Queues a notice for all other nodes, unless the same one is queued already.
-    fn tell_others(&mut self, notice: Notice) {
-        let told = (To::Others, notice);
-        if !self.notices.contains(&told) {
-            self.notices.push(told);
+    fn notify_others(&mut self, notice: Notice) {
+        let addressed = (To::Others, notice);
+        if !self.notices.contains(&addressed) {
+            self.notices.push(addressed);
         }
     }
 
@@ -114,8 +114,8 @@ impl Machine {
         // ones.
         self.ids.use_node_index(self.cluster.node_index());
         if is_other {
-            // A node joined or left, or this node got a new lease term. Nobody else reads the work
-            // of the new partition, so it is recovered as after a restart.
+            // A node joined or left, or this node got a new lease term. No other node reads the
+            // work of the new partition, so it is recovered as after a restart.
             self.timers.partition_changed(self.cluster.partition());
             self.recover_partition();
         } else {
@@ -191,7 +191,7 @@ impl Machine {
         self.cluster.unresolved.push((ticket, start, wait));
     }
 
-    /// A timer was armed: whoever looks after the instance must know.
+    /// A timer was armed: the node that holds the partition of the instance adds it to its queue.
     pub(super) fn armed(&mut self, key: TimerKey, definition: DefinitionId) {
         let owner = self.cluster.membership.node_of(key.id.0.instance);
         if !self.config.shared_store || owner == self.cluster.node_index() {
@@ -211,7 +211,7 @@ impl Machine {
 
     pub(super) fn notify_others(&mut self, notice: Notice) {
         if self.config.shared_store {
-            self.cluster.tell_others(notice);
+            self.cluster.notify_others(notice);
         }
     }
 
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn other_nodes_are_told_once() {
         let mut cluster = Cluster::default();
-        cluster.tell_others(Notice::Deployed);
-        cluster.tell_others(Notice::Deployed);
+        cluster.notify_others(Notice::Deployed);
+        cluster.notify_others(Notice::Deployed);
         assert_eq!(cluster.notices.len(), 1);
     }
 }

@@ -184,6 +184,7 @@ fn instance_bytes(row: &InstanceRow) -> usize {
 mod tests {
     use meantime_core::{DefinitionId, State, Timestamp};
 
+    use super::super::test_id::id;
     use super::*;
     use crate::store::Phase;
 
@@ -195,10 +196,6 @@ mod tests {
             state: State::new(0, vec![0; bytes]),
             ..InstanceRow::accepted(id(number), DefinitionId(1), Timestamp::default())
         }
-    }
-
-    fn id(number: u64) -> InstanceId {
-        InstanceId::new(number, 0)
     }
 
     #[test]

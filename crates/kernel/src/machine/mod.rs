@@ -76,6 +76,8 @@ mod pause;
 mod ready;
 mod report;
 mod slow;
+#[cfg(test)]
+mod test_id;
 mod timer_queue;
 mod tree;
 mod turn_builder;
@@ -85,4 +87,4 @@ pub use engine::{Config, Machine};
 pub use io::{Counters, Input, Levels, Output, Ticket, TimedOut};
 pub use job::{Job, JobKind};
 pub use measure::Distribution;
-pub use tree::rests_by_itself;
+pub use tree::is_idle_by_itself;

@@ -9,7 +9,7 @@ use meantime_core::{
 
 use super::end::Runnable;
 use super::mailbox::WaitState;
-use super::turn_builder::{Source, TurnBuilder, TurnEnv};
+use super::turn_builder::{EventSource, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{CancelCause, Record};
@@ -48,13 +48,13 @@ impl TurnBuilder {
             return self.start_refused(code.clone(), problem.clone(), env);
         }
         if self.all_refused(&turn.verdicts) {
-            self.judge(turn.verdicts, env);
+            self.apply_verdicts(turn.verdicts, env);
             return TurnResult::Nothing(self);
         }
         // The effects below may move or remove the deadline; the outcome names the one that passed.
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
-        self.judge(turn.verdicts, env);
+        self.apply_verdicts(turn.verdicts, env);
         let turn_no = if is_injected(InjectedBug::ReuseActivation) { 1 } else { self.row.turn_no };
         for (ordinal, effect) in turn.effects.into_iter().enumerate() {
             let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
@@ -84,7 +84,7 @@ impl TurnBuilder {
             self.fire(self.row.id.deadline_timer().0);
         }
         for source in std::mem::take(&mut self.sources) {
-            if let Source::Inbox(row) = source {
+            if let EventSource::Inbox(row) = source {
                 let (instance, seq) = (row.instance, row.seq);
                 self.writes.push(Write::DeleteInbox { instance, seq });
             }
@@ -97,6 +97,7 @@ impl TurnBuilder {
     /// Makes the unit, and returns the row as it will be after the unit has taken effect.
     pub(super) fn finish(&mut self, env: &mut TurnEnv<'_>) -> Option<(Unit, Arc<InstanceRow>)> {
         self.route_returned_signals();
+        env.counters.stale_changes += std::mem::take(&mut self.stale);
         self.touched |= !self.records.is_empty();
         self.note_end_waiters(env);
         if self.touched {
@@ -110,7 +111,7 @@ impl TurnBuilder {
         }
         // Shared with the fence: states are copied once.
         let after = Arc::new(self.row.clone());
-        let guard = if self.touched {
+        let fence = if self.touched {
             let row = after.clone();
             if self.insert {
                 Fence::Insert(row)
@@ -124,7 +125,7 @@ impl TurnBuilder {
         };
         let unit = Unit {
             preconditions: std::mem::take(&mut self.preconditions),
-            fence: guard,
+            fence,
             writes: std::mem::take(&mut self.writes),
             conditional_writes: std::mem::take(&mut self.conditional_writes),
         };
@@ -245,31 +246,33 @@ impl TurnBuilder {
             && self.start.is_none()
             && self.writes.is_empty()
             && self.conditional_writes.is_empty()
-            && self.sources.iter().all(|source| matches!(source, Source::MailboxItem(_)))
+            && self.sources.iter().all(|source| matches!(source, EventSource::MailboxItem(_)))
             && verdicts.iter().all(refused)
     }
 
     /// Answers the sender of each event, and returns messages that were not taken to their
     /// channels.
-    fn judge(&mut self, verdicts: Vec<Verdict>, env: &mut TurnEnv<'_>) {
+    fn apply_verdicts(&mut self, verdicts: Vec<Verdict>, env: &mut TurnEnv<'_>) {
         let events = std::mem::take(&mut self.events);
         let sources = std::mem::take(&mut self.sources);
         for ((event, source), verdict) in events.iter().zip(sources).zip(verdicts) {
             let taken = matches!(verdict, Verdict::Taken { .. });
             let refused = matches!(verdict, Verdict::Refused { .. });
             match source {
-                Source::Inbox(row) if taken => {
+                EventSource::Inbox(row) if taken => {
                     let (instance, seq) = (row.instance, row.seq);
                     self.writes.push(Write::DeleteInbox { instance, seq });
                 }
-                Source::Inbox(row) => self.put_back(*row, env),
-                Source::Signal(message) if !taken && !is_injected(InjectedBug::SwallowSignal) => {
+                EventSource::Inbox(row) => self.put_back(*row, env),
+                EventSource::Signal(message)
+                    if !taken && !is_injected(InjectedBug::SwallowSignal) =>
+                {
                     env.counters.returned += 1;
                     self.keep_signal(*message, env);
                 }
-                Source::MailboxItem(number) => self.answer_verdict(number, event, verdict),
-                Source::Kernel if !taken => self.unfire(event, env),
-                Source::Signal(_) | Source::Kernel => {}
+                EventSource::MailboxItem(number) => self.answer_verdict(number, event, verdict),
+                EventSource::Kernel if !taken => self.unfire(event, env),
+                EventSource::Signal(_) | EventSource::Kernel => {}
             }
             if let Event::IncidentResolved { incident, .. } = event {
                 self.incident_resolved(*incident, taken);
@@ -419,8 +422,8 @@ impl TurnBuilder {
             Some((Event::Continue, _)) => self.row.meta.held = Some(incident),
             Some((event, source)) => {
                 let (seq, at, origin) = match source {
-                    Source::Inbox(row) => (row.seq, row.at, row.origin),
-                    Source::Signal(message) => {
+                    EventSource::Inbox(row) => (row.seq, row.at, row.origin),
+                    EventSource::Signal(message) => {
                         (env.ids.next(env.now.engine), env.now.engine, Some(*message))
                     }
                     _ => (env.ids.next(env.now.engine), env.now.engine, None),

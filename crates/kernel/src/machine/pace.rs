@@ -30,20 +30,20 @@ const MIXED_TARGET_MS: i64 = 1;
 
 /// The least room for background turns beside starts, in effects of each class: a commit takes
 /// about ten microseconds for an effect.
-const BACKGROUND_FLOOR: usize = 12;
+const MIN_BACKGROUND_EFFECTS: usize = 12;
 
 /// Background turns rest for so long at most, in milliseconds.
 pub(super) const REST_MS: i64 = 20;
 
 /// The minimum size of a batch, in turns.
-const FLOOR: usize = 32;
+const MIN_TURNS_PER_BATCH: usize = 32;
 
 /// The least and the most effects that a batch commits, unless a single turn has more.
-const EFFECTS_FLOOR: usize = 64;
-const EFFECTS_PER_BATCH: usize = 512;
+const MIN_EFFECTS_PER_BATCH: usize = 64;
+const MAX_EFFECTS_PER_BATCH: usize = 512;
 
 /// The number of small batches for which the shortest one is remembered, at least.
-const MEMORY: u32 = 256;
+const SMALL_BATCHES_REMEMBERED: u32 = 256;
 
 /// How many turns a batch had, and how many effects.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +70,9 @@ pub(super) struct Pace {
 impl Pace {
     /// Starts with the maximum.
     pub(super) fn new(most: usize) -> Self {
-        let (turns, background) = (most.max(1), BACKGROUND_FLOOR);
+        let (turns, background) = (most.max(1), MIN_BACKGROUND_EFFECTS);
         let (rests_until, least_ms) = (None, [None; 2]);
-        let effects = EFFECTS_PER_BATCH;
+        let effects = MAX_EFFECTS_PER_BATCH;
         Self { turns, most: turns, effects, background, rests_until, least_ms, seen: 0 }
     }
 
@@ -104,7 +104,7 @@ impl Pace {
             self.rests_until = (rest > 0).then(|| now.saturating_add_millis(rest));
         }
         // Larger ones would make every delay look normal in a storm that lasts.
-        if size.turns <= FLOOR && size.effects <= EFFECTS_FLOOR {
+        if size.turns <= MIN_TURNS_PER_BATCH && size.effects <= MIN_EFFECTS_PER_BATCH {
             self.remember(took_ms);
         }
         let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
@@ -117,29 +117,29 @@ impl Pace {
             // It had as many background turns as there was room for.
             let before = self.background;
             self.background = if took_long {
-                (before / 4 * 3).max(BACKGROUND_FLOOR)
+                (before / 4 * 3).max(MIN_BACKGROUND_EFFECTS)
             } else {
-                (before + before / 8).min(EFFECTS_PER_BATCH)
+                (before + before / 8).min(MAX_EFFECTS_PER_BATCH)
             };
-            if took_long && before > BACKGROUND_FLOOR {
+            if took_long && before > MIN_BACKGROUND_EFFECTS {
                 return;
             }
         }
         if took_long && size.turns * 2 > self.turns {
-            self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
+            self.turns = (self.turns / 4 * 3).max(MIN_TURNS_PER_BATCH.min(self.most));
         } else if !took_long && size.turns >= self.turns {
             self.turns = (self.turns + self.turns / 8 + 1).min(self.most);
         }
         // The last turn that fits may leave much of the room.
         if took_long && size.effects * 2 > self.effects {
-            self.effects = (self.effects / 4 * 3).max(EFFECTS_FLOOR);
+            self.effects = (self.effects / 4 * 3).max(MIN_EFFECTS_PER_BATCH);
         } else if !took_long && size.effects * 2 > self.effects {
-            self.effects = (self.effects + self.effects / 8).min(EFFECTS_PER_BATCH);
+            self.effects = (self.effects + self.effects / 8).min(MAX_EFFECTS_PER_BATCH);
         }
     }
 
     fn remember(&mut self, took_ms: i64) {
-        if self.seen == MEMORY {
+        if self.seen == SMALL_BATCHES_REMEMBERED {
             self.least_ms = [None, self.least_ms[0]];
             self.seen = 0;
         }
@@ -246,7 +246,7 @@ mod tests {
         for _ in 0..200 {
             pace.saw(BatchSize { turns: 8, effects: pace.effects() }, 1, Mix::Plain, now);
         }
-        assert_eq!(pace.effects(), EFFECTS_PER_BATCH);
+        assert_eq!(pace.effects(), MAX_EFFECTS_PER_BATCH);
     }
 
     #[test]
@@ -262,17 +262,17 @@ mod tests {
     #[test]
     fn beside_starts_background_turns_get_what_fits_into_the_time() {
         let mut pace = Pace::new(512);
-        assert_eq!(pace.background(), BACKGROUND_FLOOR);
+        assert_eq!(pace.background(), MIN_BACKGROUND_EFFECTS);
         (0..100).for_each(|_| pace.saw(light(20), 1, Mix::MixedAndCut, Timestamp::default()));
-        assert_eq!(pace.background(), EFFECTS_PER_BATCH, "there is time");
+        assert_eq!(pace.background(), MAX_EFFECTS_PER_BATCH, "there is time");
         (0..100).for_each(|_| pace.saw(light(20), 1, Mix::Mixed, Timestamp::default()));
-        assert_eq!(pace.background(), EFFECTS_PER_BATCH, "it was not used up");
+        assert_eq!(pace.background(), MAX_EFFECTS_PER_BATCH, "it was not used up");
         pace.saw(light(20), 0, Mix::Plain, Timestamp::default());
         (0..100).for_each(|_| pace.saw(light(20), 4, Mix::MixedAndCut, Timestamp::default()));
-        assert_eq!((pace.background(), pace.turns()), (BACKGROUND_FLOOR, 512));
+        assert_eq!((pace.background(), pace.turns()), (MIN_BACKGROUND_EFFECTS, 512));
         (0..100)
             .for_each(|_| pace.saw(light(pace.turns()), 4, Mix::MixedAndCut, Timestamp::default()));
-        assert_eq!(pace.turns(), FLOOR, "the starts themselves take long");
+        assert_eq!(pace.turns(), MIN_TURNS_PER_BATCH, "the starts themselves take long");
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
     fn on_a_slow_disk_background_turns_beside_starts_get_all_the_room() {
         let mut pace = Pace::new(512);
         (0..100).for_each(|_| pace.saw(light(20), 25, Mix::MixedAndCut, Timestamp::default()));
-        assert_eq!(pace.background(), EFFECTS_PER_BATCH);
+        assert_eq!(pace.background(), MAX_EFFECTS_PER_BATCH);
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Which instance gets the next turn: a set keyed by instance, in classes with fair shares.
 //!
-//! Every class with ready instances gets at least a seventh of a batch, the rest is filled in class
-//! order. So new work does not starve running work, a storm of timers does not starve new work, and
-//! instances started by instances do not starve those that clients start. Cancels come first, so
-//! that a definition that starts itself cannot grow faster than it is cancelled. Within a class:
-//! first in, first out, round robin over definitions. A definition with many slow turns can be
-//! skipped until some have finished.
+//! Every class with ready instances gets at least a seventh of a batch; the rest is filled in class
+//! order. So new work does not starve running work, due timers do not starve new work, and children
+//! do not starve starts by clients. Cancels come first, so that a definition that starts itself
+//! cannot grow faster than it is cancelled. Within a class: first in, first out, round robin over
+//! definitions. A definition with many slow turns can be skipped until some have finished.
 //!
-//! A caller who starts an instance waits for the whole batch, and for the ones before it. So while
-//! starts (or cancels) come in, the classes that no caller waits for (deliveries, timers,
-//! children, yields) have room for a limited number of effects in each batch, also in a batch that
-//! happens to have no start. How many effects a turn will have is guessed from the last turns of
-//! its definition and class. A turn that has more than the room that is left is a debt of its
-//! definition: others go first until it is paid. A definition with little to do (a few light turns
-//! in a class) is not what delays anybody: its turns do not wait for the storm of another one.
+//! No caller waits for turns of the background classes (deliveries, timers, children, yields). But
+//! a caller that starts an instance waits for the whole batch, and for the ones before it. So while
+//! starts or cancels arrive, each background class has room for a limited number of effects per
+//! batch, even if a batch happens to contain no start. The number of effects of a turn is predicted
+//! from the last turns of its definition and class. If a turn needs more than the remaining room,
+//! the excess is a debt of its definition, which is skipped until later batches have paid it. A
+//! definition with a few light turns in a class is exempt, because it does not cause the delay.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,17 +23,17 @@ use meantime_core::{DefinitionId, InstanceId, Timestamp};
 pub(super) enum Class {
     /// Cancels by operators, and of instances whose parent has ended.
     Cancels,
-    /// Completions, submissions, signals, edits; whatever comes for an instance that a caller waits
-    /// for.
+    /// Completions, submissions, signals, edits; and everything that arrives for an instance with a
+    /// waiting caller.
     Events,
-    /// What other instances or an earlier process left in the inbox: ends of children, messages.
+    /// Inbox rows from other instances or an earlier process: ends of children, messages.
     Deliveries,
     /// Timers that are due.
     Timers,
     /// New instances, by command.
     Starts,
-    /// New instances started by others: children, runs of schedules, starts by message. Also work
-    /// recovered at a start of the engine, for which no caller waits.
+    /// New instances without a caller: children, runs of schedules, starts by message. Also work
+    /// that was recovered when the engine started.
     Spawned,
     /// Instances that yielded.
     Yields,
@@ -50,16 +49,16 @@ const CLASSES: [Class; 7] = [
     Class::Yields,
 ];
 
-/// So long after a start, in milliseconds, more of them are expected.
+/// How long after a start further starts are expected, in milliseconds.
 const STARTS_EXPECTED_MS: i64 = 20;
 
-/// A definition with at most so many ready instances in a class has little to do there, if their
-/// turns have at most so many effects each.
+/// A definition is light in a class if it has at most this many ready instances there, and their
+/// turns have at most this many effects each.
 const FEW_TURNS: usize = 4;
 const LIGHT_EFFECTS: usize = 4;
 
-/// How many turns of definitions with little to do a batch takes of each class, beside what others
-/// may have, and how many definitions are looked at for them: there may be thousands.
+/// How many turns of light definitions a batch takes per class in addition to the room of the
+/// class, and how many definitions are examined for them: there may be thousands.
 const FEW_TURNS_IN_ALL: usize = 16;
 const FEW_TURNS_LOOKED_AT: usize = 64;
 
@@ -69,8 +68,7 @@ impl Class {
         matches!(self, Self::Deliveries | Self::Timers | Self::Spawned | Self::Yields)
     }
 
-    /// Whether its turns are kept few beside starts only because they are something new, that
-    /// nobody has waited for yet.
+    /// Whether its turns begin new work. Without starts it is as urgent as the other classes.
     const fn is_new(self) -> bool {
         matches!(self, Self::Spawned | Self::Yields)
     }
@@ -79,16 +77,16 @@ impl Class {
 /// What a batch takes.
 pub(super) struct PickRules<'a> {
     pub(super) now: Timestamp,
-    /// So many instances at most.
+    /// The largest number of instances.
     pub(super) limit: usize,
-    /// So many effects at most, or one turn.
+    /// The largest number of effects, unless a single turn has more.
     pub(super) effects: usize,
-    /// A class that has to wait.
+    /// A class that is left out of this batch.
     pub(super) late: Option<Class>,
-    /// Definitions that have to wait, but for their cancels and events.
+    /// Definitions that are left out, except for their cancels and events.
     pub(super) waits: &'a dyn Fn(DefinitionId) -> bool,
-    /// So many effects of each class that no caller waits for, while starts come in; none: such
-    /// classes have to wait then.
+    /// The room of each background class while starts arrive, in effects; `None` if background
+    /// classes pause.
     pub(super) background: Option<usize>,
     /// How many effects a turn of a definition and class is expected to have.
     pub(super) weight: &'a dyn Fn(DefinitionId, Class) -> usize,
@@ -131,8 +129,8 @@ struct RecentStarts {
 }
 
 impl RecentStarts {
-    /// A batch begins, and so many starts and cancels wait. Returns whether more of them are
-    /// expected. Whoever cancels a storm must not wait for what it does meanwhile.
+    /// A batch begins while this many starts and cancels wait. Returns whether more of them are
+    /// expected. Cancels count, so that background turns do not delay the cancels that end them.
     fn saw(&mut self, starts: usize, cancels: usize, now: Timestamp) -> bool {
         if starts + cancels > 0 {
             self.last = Some(now);
@@ -255,7 +253,7 @@ impl ReadySet {
         Picked { instances, mix }
     }
 
-    /// What definitions with little to do have in the classes that no caller waits for.
+    /// The turns of light definitions in the background classes.
     fn pick_few(&mut self, rules: &PickRules<'_>, picked: &mut Vec<(InstanceId, Class)>) {
         for class in CLASSES.into_iter().filter(|class| class.is_background()) {
             if Some(class) == rules.late {
@@ -280,7 +278,8 @@ impl ReadySet {
         }
     }
 
-    /// Everybody's share, then the rest by the order of classes, then what may only fill up.
+    /// The share of each class, then the rest in the order of the classes, then background classes
+    /// that may only fill up the batch.
     fn pick_rounds(
         &mut self,
         rules: &PickRules<'_>,
@@ -401,11 +400,8 @@ impl ClassQueue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_id::id;
     use super::*;
-
-    fn id(number: u64) -> InstanceId {
-        InstanceId::new(number, 0)
-    }
 
     fn rules(limit: usize) -> PickRules<'static> {
         PickRules {
@@ -463,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_fills_a_batch_only_when_it_is_alone() {
+    fn background_turns_fill_a_batch_only_without_starts() {
         let mut ready = ReadySet::default();
         for number in 0..200 {
             ready.insert(id(number), DefinitionId(1), Class::Spawned);
@@ -480,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_instances_start_leaves_room_for_what_somebody_starts() {
+    fn children_leave_room_for_starts_by_callers() {
         let mut ready = ReadySet::default();
         for number in 0..1_000 {
             ready.insert(id(number), DefinitionId(1), Class::Spawned);

@@ -7,7 +7,7 @@
 use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp};
 
 use super::mailbox::MailboxItem;
-use super::turn_builder::{Source, TurnBuilder, TurnEnv};
+use super::turn_builder::{EventSource, TurnBuilder, TurnEnv};
 use crate::clock::Now;
 use crate::command::{Error, LeaseToken, Reply, Report};
 use crate::history::{CancelCause, Record};
@@ -61,10 +61,11 @@ impl TurnBuilder {
             }
             MailboxItem::AttemptTimedOut(_) if has_timed_out(&task, env.now) => {
                 let failure = Failure::new("TASK_TIMEOUT", "the attempt took too long");
-                self.failed(task, failure, TaskCause::Timeout, None, Source::Kernel, env);
+                self.failed(task, failure, TaskCause::Timeout, None, EventSource::Kernel, env);
             }
-            // The task has no lease any more: nothing to expire or to time out.
-            _ => {}
+            // Stale: the lease was extended or released, or the task was claimed again, after this
+            // instant was queued. Its new instant is in the queue.
+            _ => env.counters.stale_changes += 1,
         }
     }
 
@@ -86,10 +87,10 @@ impl TurnBuilder {
         match report {
             Report::Completed(output) => {
                 let outcome = TaskOutcome::Completed(output.clone());
-                self.end_task(task.id, Some(&task), outcome, Source::MailboxItem(number), env);
+                self.end_task(task.id, Some(&task), outcome, EventSource::MailboxItem(number), env);
             }
             Report::Failed { failure, retryable, retry_after_ms, thrown } => {
-                let source = Source::MailboxItem(number);
+                let source = EventSource::MailboxItem(number);
                 if let Some(thrown) = thrown {
                     let (failure, cause) = (failure.clone(), TaskCause::Reported);
                     let thrown = Some(thrown.clone());
@@ -114,7 +115,7 @@ impl TurnBuilder {
         failure: Failure,
         cause: TaskCause,
         after_ms: Option<u64>,
-        source: Source,
+        source: EventSource,
         env: &mut TurnEnv<'_>,
     ) {
         let (claims, was_held) = (task.claims, task.state == TaskState::Held);
@@ -165,13 +166,16 @@ impl TurnBuilder {
         id: TaskId,
         task: Option<&TaskRow>,
         outcome: TaskOutcome,
-        source: Source,
+        source: EventSource,
         env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
         // Stale: not in the open list, so the task has an outcome already or was cancelled (ADR
         // 0004).
-        let Some(open) = self.row.open.tasks.remove(&key) else { return };
+        let Some(open) = self.row.open.tasks.remove(&key) else {
+            self.stale += 1;
+            return;
+        };
         self.touched = true;
         self.disarm(key, CancelCause::TaskEnded);
         self.close_incident_of(id.0);

@@ -189,6 +189,7 @@ impl Machine {
         let (stale, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(is_stale);
         self.slow.computed = kept.into();
         for (slow, _) in stale {
+            self.counters.stale_changes += 1;
             self.slow.forget(slow.definition);
             self.put_back(slow.entry);
         }
@@ -204,6 +205,8 @@ impl Machine {
         if slow.lease_term == self.cluster.lease_term() {
             self.slow.computed.push_back((slow, turn));
         } else {
+            // Stale: computed in an earlier lease term, as in `drop_stale_turns`.
+            self.counters.stale_changes += 1;
             self.slow.forget(slow.definition);
             self.put_back(slow.entry);
         }
@@ -222,5 +225,95 @@ impl Machine {
         self.output(Output::Drop(name.0, name.1));
         self.put_back(slow.entry);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meantime_core::Timestamp;
+
+    use super::super::definitions::Notations;
+    use super::super::engine::Config;
+    use super::super::test_id::id;
+    use super::super::turn_builder::TurnBuilder;
+    use super::*;
+    use crate::random::SeededEntropy;
+    use crate::store::InstanceRow;
+
+    const DEFINITION: DefinitionId = DefinitionId(1);
+
+    fn machine() -> Machine {
+        let entropy = Box::new(SeededEntropy::new(1));
+        Machine::new(Config::default(), Notations::default(), entropy)
+    }
+
+    fn entry(number: u64, events: Vec<Event>) -> BatchEntry {
+        let row = InstanceRow::accepted(id(number), DEFINITION, Timestamp::default());
+        let mut builder = TurnBuilder::new(row, false);
+        builder.events = events;
+        let mut entry = BatchEntry::new(id(number));
+        entry.builder = Some(Box::new(builder));
+        entry
+    }
+
+    fn fault() -> Result<Turn, Fault> {
+        Err(Fault::new("x", "x"))
+    }
+
+    #[test]
+    fn a_definition_with_many_slow_turns_waits_until_one_has_finished() {
+        let mut machine = machine();
+        for number in 0..PER_DEFINITION {
+            assert!(!machine.slow.has_many(DEFINITION));
+            machine.detach_slow_turn(entry(number as u64, vec![]), 1, number, None);
+        }
+        assert!(machine.slow.has_many(DEFINITION));
+        assert!(!machine.slow.has_many(DefinitionId(2)));
+        machine.slow_turn(1, 0, fault());
+        assert!(machine.slow.has_many(DEFINITION), "its turn waits for a batch");
+        machine.slow.join(&mut Batch::default());
+        assert!(!machine.slow.has_many(DEFINITION));
+    }
+
+    #[test]
+    fn computed_turns_wait_for_a_batch_and_take_half_of_its_room() {
+        let mut machine = machine();
+        for number in 0..5 {
+            machine.detach_slow_turn(entry(number as u64, vec![]), 1, number, None);
+            machine.slow_turn(1, number, fault());
+        }
+        assert_eq!((machine.slow.len(), machine.slow.has_computed()), (0, true));
+        assert_eq!(machine.slow.effects_to_join(100), 5);
+        assert_eq!(machine.slow.effects_to_join(4), 2);
+    }
+
+    #[test]
+    fn a_cancel_drops_the_slow_turn_and_a_second_one_ends_without_the_notation() {
+        let mut machine = machine();
+        assert!(!machine.cancel_overtakes(id(1)), "it has no slow turn");
+        machine.detach_slow_turn(entry(1, vec![]), 1, 0, None);
+        assert!(machine.cancel_overtakes(id(1)));
+        assert!(machine.outputs.iter().any(|it| matches!(it, Output::Drop(1, 0))));
+        assert_eq!(machine.slow.take_cancel(id(1)), Some(false), "the notation handles it");
+        machine.slow_turn(1, 0, fault());
+        assert!(machine.slow.is_empty(), "the dropped turn is not used");
+        let cancel = Event::Cancel { reason: String::new() };
+        machine.detach_slow_turn(entry(1, vec![cancel]), 2, 0, None);
+        assert!(machine.cancel_overtakes(id(1)));
+        assert_eq!(machine.slow.take_cancel(id(1)), Some(true), "the kernel ends it");
+        assert_eq!(machine.counters.slow_turns_dropped, 2);
+    }
+
+    #[test]
+    fn turns_of_an_earlier_lease_term_are_counted_and_computed_again() {
+        let mut machine = machine();
+        machine.detach_slow_turn(entry(1, vec![]), 1, 0, Some(7));
+        machine.slow_turn(1, 0, fault());
+        assert!(!machine.slow.has_computed());
+        machine.defer_turn(entry(2, vec![]), fault(), Some(7));
+        machine.defer_turn(entry(3, vec![]), fault(), None);
+        machine.drop_stale_turns();
+        assert_eq!(machine.counters.stale_changes, 2);
+        assert_eq!(machine.slow.effects_to_join(100), 1, "that of this term is kept");
     }
 }

@@ -19,15 +19,15 @@ use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Partition, TimerKey};
 
 /// How many timers one read returns.
-pub(super) const READ: usize = 8_192;
+pub(super) const TIMERS_PER_READ: usize = 8_192;
 
 /// How far ahead a node on a shared store reads, in milliseconds: several heartbeats.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
 /// So many timers that are due wait in memory; what is behind them waits in the store.
-const MAX_DUE: usize = 32 * READ;
+const MAX_DUE: usize = 32 * TIMERS_PER_READ;
 
-/// A read to make: all timers after a key, at most [`READ`].
+/// A read to make: all timers after a key, at most [`TIMERS_PER_READ`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) after: Option<TimerKey>,
@@ -230,11 +230,11 @@ impl TimerQueue {
         self.during.is_some()
     }
 
-    /// What the store answered: all timers after the key that was asked for, at most [`READ`].
+    /// The answer of the store: all timers after the requested key, at most [`TIMERS_PER_READ`].
     pub(super) fn read(&mut self, timers: &[(TimerKey, DefinitionId)]) {
         let During { before, changes } = self.during.take().expect("a read was asked for");
         self.horizon = match timers.last() {
-            Some((last, _)) if timers.len() >= READ => Horizon::Until(*last),
+            Some((last, _)) if timers.len() >= TIMERS_PER_READ => Horizon::Until(*last),
             _ => before.map_or(Horizon::Everything, Horizon::Before),
         };
         for (key, definition) in timers {
@@ -273,8 +273,8 @@ impl TimerQueue {
 
     /// Drops the latest timers if too many are known, and moves the horizon before them.
     fn shrink(&mut self) {
-        if self.known.len() > 2 * READ {
-            while self.known.len() > READ {
+        if self.known.len() > 2 * TIMERS_PER_READ {
+            while self.known.len() > TIMERS_PER_READ {
                 self.known.pop_last();
             }
             let last = self.known.last_key_value();
@@ -373,7 +373,7 @@ mod tests {
         for number in 0..40_000 {
             queue.arm(key(i64::from(number), number), ONE);
         }
-        assert!(queue.known.len() <= 2 * READ);
+        assert!(queue.known.len() <= 2 * TIMERS_PER_READ);
         while pop(&mut queue, Timestamp::MAX).is_some() {}
         assert!(queue.wants_read(Timestamp::MIN).is_some_and(|read| read.after.is_some()));
     }

@@ -78,7 +78,7 @@ impl Waiters {
 }
 
 /// Whether an instance itself waits only for time, signals, messages, steps or people.
-pub fn rests_by_itself(row: &InstanceRow) -> bool {
+pub fn is_idle_by_itself(row: &InstanceRow) -> bool {
     let waits = matches!(row.phase, Phase::Running | Phase::Closing) || row.meta.damaged.is_some();
     (waits || row.meta.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
 }
@@ -96,7 +96,7 @@ impl Machine {
         let rested = self.waiters.end_read(id);
         let moves = |row: &&InstanceRow| {
             let busy = self.mailboxes.get(row.id).is_some_and(|it| it.in_flight || it.has_work());
-            busy || !rests_by_itself(row)
+            busy || !is_idle_by_itself(row)
         };
         match rows.iter().find(moves).map(|row| row.id) {
             None => {
@@ -129,11 +129,8 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_id::id;
     use super::*;
-
-    fn id(number: u64) -> InstanceId {
-        InstanceId::new(number, 0)
-    }
 
     #[test]
     fn a_caller_is_answered_when_the_last_of_several_instances_is_idle() {

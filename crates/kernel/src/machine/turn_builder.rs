@@ -67,7 +67,7 @@ pub(super) struct TurnBuilder {
     pub(super) start: Option<Start>,
     /// Events for the notation, and the source of each.
     pub(super) events: Vec<Event>,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<EventSource>,
     pub(super) preconditions: Vec<Precondition>,
     pub(super) writes: Vec<Write>,
     pub(super) conditional_writes: Vec<ConditionalWrite>,
@@ -88,6 +88,8 @@ pub(super) struct TurnBuilder {
     /// Subscriptions and number of children before the turn. If an event of the turn faults and is
     /// held, they are restored, so that a retry finds the wait that the event answers.
     before: (BTreeMap<Key, OpenSubscription>, u32),
+    /// How many effects and outcomes of this turn found their target ended.
+    pub(super) stale: u64,
     /// Attempt and worker of the tasks that this turn ends, for their records.
     pub(super) reported: BTreeMap<EffectKey, (u32, Option<String>)>,
     /// Whether callers of this node wait until the instance is idle, or until it has ended.
@@ -99,7 +101,7 @@ pub(super) struct TurnBuilder {
 
 /// The source of an event.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum EventSource {
     /// A row of the inbox.
     Inbox(Box<InboxRow>),
     /// A pending item, by its index.
@@ -117,6 +119,7 @@ impl TurnBuilder {
             expected: row.turn_no,
             before: (row.open.subscriptions.clone(), row.open.children),
             row,
+            stale: 0,
             reported: BTreeMap::new(),
             awaited: false,
             end_awaited: false,
@@ -163,7 +166,9 @@ impl TurnBuilder {
         env: &mut TurnEnv<'_>,
     ) -> Option<Self> {
         let MailboxItem::Start(command, definition) = &item.item else { return None };
-        let StartCommand { input, at, bound, key, deadline_at, tags, idempotency, .. } = &**command;
+        let StartCommand {
+            input, at, request_bindings, key, deadline_at, tags, idempotency, ..
+        } = &**command;
         let row = InstanceRow {
             deadline_at: *deadline_at,
             key: key.clone(),
@@ -193,8 +198,8 @@ impl TurnBuilder {
         let started = Reply::Started { instance: id, repeated: false, row: None };
         builder.answers.insert(0, Ok(started));
         let (cause, input) = (StartCause::Api, input.clone());
-        let (at, bound) = (at.clone(), bound.clone());
-        builder.start = Some(Start { at, bound, ..Start::new(cause, input) });
+        let (at, request_bindings) = (at.clone(), request_bindings.clone());
+        builder.start = Some(Start { at, request_bindings, ..Start::new(cause, input) });
         Some(builder)
     }
 
@@ -258,7 +263,7 @@ impl TurnBuilder {
             return;
         }
         if self.row.phase == Phase::Yielding && self.row.meta.held.is_none() {
-            self.deliver(Event::Continue, Source::Kernel);
+            self.deliver(Event::Continue, EventSource::Kernel);
         }
         let mut stopped = false;
         for candidate in in_order(inbox, items) {
@@ -303,7 +308,7 @@ impl TurnBuilder {
         self.more_inbox |= !inbox.is_empty();
         self.deferred.extend(1..items.len());
         self.note_command(event, audit.as_ref());
-        self.deliver(event.clone(), Source::MailboxItem(0));
+        self.deliver(event.clone(), EventSource::MailboxItem(0));
         Some(event.clone())
     }
 
@@ -313,7 +318,7 @@ impl TurnBuilder {
     pub(super) fn stands_on(&self, row: Option<&InstanceRow>, inbox: &[InboxRow]) -> bool {
         let has = |seq: u64| inbox.iter().any(|row| row.seq == seq);
         let taken = self.sources.iter().filter_map(|source| match source {
-            Source::Inbox(row) => Some(row.seq),
+            EventSource::Inbox(row) => Some(row.seq),
             _ => None,
         });
         let dropped = self.writes.iter().filter_map(|write| match write {
@@ -323,7 +328,7 @@ impl TurnBuilder {
         row == self.original.as_deref() && taken.chain(dropped).all(has)
     }
 
-    pub(super) fn deliver(&mut self, event: Event, source: Source) {
+    pub(super) fn deliver(&mut self, event: Event, source: EventSource) {
         self.events.push(event);
         self.sources.push(source);
     }
@@ -342,15 +347,17 @@ impl TurnBuilder {
         self.touched = true;
     }
 
-    /// Removes a timer that will not fire.
-    pub(super) fn disarm(&mut self, key: Key, cause: CancelCause) {
-        // Stale: it has fired or was cancelled, perhaps earlier in this turn (ADR 0004).
-        let Some(timer) = self.row.open.timers.remove(&key) else { return };
+    /// Removes a timer that will not fire. Returns whether it was armed.
+    pub(super) fn disarm(&mut self, key: Key, cause: CancelCause) -> bool {
+        // Most tasks have no deadline. A timer may also have fired or been cancelled, perhaps
+        // earlier in this turn (ADR 0004); an effect that cancels it is stale then.
+        let Some(timer) = self.row.open.timers.remove(&key) else { return false };
         self.row.open.fired_by.remove(&key);
         let (key, kind, due_at) = (key.of(self.row.id), timer.kind, timer.due_at);
         self.writes.push(Write::DeleteTimer(timer.row_key(key)));
         self.records.push(Record::TimerCancelled { key, kind, due_at, cause });
         self.touched = true;
+        true
     }
 
     /// An event of this turn is held: the subscription or child that it answers stays open.
@@ -368,7 +375,7 @@ impl TurnBuilder {
     fn reach_deadline(&mut self, items: &[PendingItem]) {
         let key = self.row.id.deadline_timer().0;
         self.fire(key);
-        self.deliver(Event::DeadlineReached, Source::Kernel);
+        self.deliver(Event::DeadlineReached, EventSource::Kernel);
         let is_deadline =
             |item: &MailboxItem| matches!(item, MailboxItem::Timer(it) if it.id.0 == key);
         self.deferred.extend((0..items.len()).filter(|number| !is_deadline(&items[*number].item)));
@@ -402,7 +409,7 @@ impl TurnBuilder {
             // cancelling removes them.
             let is_cancel = |row: &InboxRow| matches!(row.event, Event::Cancel { .. });
             if let Some(row) = inbox.into_iter().find(is_cancel) {
-                self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+                self.deliver(row.event.clone(), EventSource::Inbox(Box::new(row)));
             }
             return;
         }
@@ -415,7 +422,7 @@ impl TurnBuilder {
         // the incident are still processed; other commands are rejected with the reason.
         for row in inbox {
             if matches!(row.event, Event::Cancel { .. }) && self.events.is_empty() {
-                self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+                self.deliver(row.event.clone(), EventSource::Inbox(Box::new(row)));
             } else {
                 self.put_back(row, env);
             }
@@ -429,7 +436,7 @@ impl TurnBuilder {
                     if self.events.is_empty() =>
                 {
                     self.note_command(event, audit.as_ref());
-                    self.deliver(event.clone(), Source::MailboxItem(number));
+                    self.deliver(event.clone(), EventSource::MailboxItem(number));
                 }
                 MailboxItem::Event(Event::Cancel { .. }, _) | MailboxItem::Await => {}
                 _ => {
@@ -480,7 +487,7 @@ impl TurnBuilder {
             _ => {}
         }
         self.touched = true;
-        self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+        self.deliver(row.event.clone(), EventSource::Inbox(Box::new(row)));
     }
 
     /// Returns a message that was not taken to its channel, and removes it from the inbox.
@@ -511,7 +518,7 @@ impl TurnBuilder {
             }
             MailboxItem::Event(event, audit) => {
                 self.note_command(event, audit.as_ref());
-                self.deliver(event.clone(), Source::MailboxItem(number));
+                self.deliver(event.clone(), EventSource::MailboxItem(number));
             }
             MailboxItem::Signal { name, payload } => {
                 let channel = ChannelKey::signal(self.row.id, name);
@@ -555,7 +562,7 @@ impl TurnBuilder {
             self.row.open.subscriptions.remove(&key);
             let (name, payload) = (name.clone(), message.payload.clone());
             let event = Event::Signal { key: key.of(self.row.id), name, payload };
-            self.deliver(event, Source::Signal(Box::new(message)));
+            self.deliver(event, EventSource::Signal(Box::new(message)));
         } else {
             self.keep_signal(message, env);
         }
@@ -602,9 +609,9 @@ impl TurnBuilder {
                     Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
                 let cause = TaskCause::Deadline;
                 let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
-                self.end_task(TaskId(key), None, outcome, Source::Kernel, env);
+                self.end_task(TaskId(key), None, outcome, EventSource::Kernel, env);
             }
-            _ => self.deliver(Event::TimerFired { key, due_at: due.due_at }, Source::Kernel),
+            _ => self.deliver(Event::TimerFired { key, due_at: due.due_at }, EventSource::Kernel),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::scheduler::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
 /// How many ranges of one schedule may be in progress.
-const RANGES: usize = 16;
+const MAX_BACKFILLS_IN_PROGRESS: usize = 16;
 
 /// The record of a range.
 #[derive(Serialize)]
@@ -40,11 +40,13 @@ impl Scheduler<'_> {
         let (count, most) = (range.left(), self.limits().backfill_runs);
         if count > most {
             return refused(format!(
-                "the range has {count} occurrences, one back-fill has at most {most}: divide it"
+                "the range has {count} occurrences, one backfill has at most {most}: divide it"
             ));
         }
-        if self.saved.backfills.len() >= RANGES {
-            return refused(format!("{RANGES} back-fills are under way: wait for one of them"));
+        if self.saved.backfills.len() >= MAX_BACKFILLS_IN_PROGRESS {
+            return refused(format!(
+                "{MAX_BACKFILLS_IN_PROGRESS} backfills are in progress: wait until one of them ends"
+            ));
         }
         let data = Json::of(&Filled { from, to, occurrences: count }).unwrap_or_default();
         self.push(Effect::Record { kind: "backfill".to_owned(), data });

@@ -64,7 +64,7 @@ pub(super) struct Run {
     pub(super) scheduled_at: Timestamp,
     #[n(2)]
     pub(super) generation: u32,
-    /// It was triggered by hand and has no occurrence of the rule.
+    /// An operator triggered it, so it has no occurrence of the rule.
     #[n(3)]
     pub(super) manual: bool,
 }

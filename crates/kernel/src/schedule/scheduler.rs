@@ -106,8 +106,7 @@ impl<'a> Scheduler<'a> {
             return false;
         };
         if scheduled_at > self.cx.now {
-            // An operator moved it or fired it by hand: the occurrence is decided early, and is
-            // used up.
+            // An operator moved it or fired it: the occurrence is decided early, and is used up.
             self.saved.mark = Some(scheduled_at);
             self.run(scheduled_at);
         } else {
@@ -276,8 +275,9 @@ impl<'a> Scheduler<'a> {
         };
         let run = self.saved.running.remove(index);
         if code == OCCURRENCE_TAKEN && run.manual {
-            // A run by hand has no occurrence of the rule, so the next free instant is used.
-            self.start_by_hand(run.scheduled_at.saturating_add_millis(1));
+            // A run that an operator triggers has no occurrence of the rule, so the next free
+            // instant is used.
+            self.start_manually(run.scheduled_at.saturating_add_millis(1));
             return true;
         }
         // An occurrence that is taken has its ledger row already.
@@ -335,13 +335,13 @@ impl<'a> Scheduler<'a> {
         if !self.is_full() && (self.saved.overlaps() || self.saved.running.is_empty()) {
             // An occurrence at this very instant keeps its own run.
             let is_occurrence = self.saved.next().is_some_and(|next| next.at == self.cx.now);
-            self.start_by_hand(self.cx.now.saturating_add_millis(i64::from(is_occurrence)));
+            self.start_manually(self.cx.now.saturating_add_millis(i64::from(is_occurrence)));
         } else {
             self.run(self.cx.now);
         }
     }
 
-    fn start_by_hand(&mut self, at: Timestamp) {
+    fn start_manually(&mut self, at: Timestamp) {
         self.start(at);
         if let Some(run) = self.saved.running.last_mut() {
             run.manual = true;
@@ -399,9 +399,7 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
-        let key = self.cx.key_of(self.effects.len());
-        self.effects.push(effect);
-        key
+        self.cx.push(&mut self.effects, effect)
     }
 }
 

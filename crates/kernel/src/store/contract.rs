@@ -36,7 +36,7 @@ pub trait Store: Send + Sync {
     fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched>;
 
     /// Commits a plan in one transaction and returns for each unit whether it took effect.
-    fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>>;
+    fn commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>>;
 
     /// Whether the commit of a batch took effect, if its answer was lost (I2).
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool>;

@@ -18,8 +18,8 @@ pub trait Layer: Send + Sync {
     fn inner(&self) -> &dyn Store;
 
     /// Overrides [`Store::commit`].
-    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
-        self.inner().commit(taken, plan)
+    fn on_commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+        self.inner().commit(fetched, plan)
     }
 }
 
@@ -28,8 +28,8 @@ impl<L: Layer> Store for L {
         self.inner().fetch(request)
     }
 
-    fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
-        self.on_commit(taken, plan)
+    fn commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+        self.on_commit(fetched, plan)
     }
 
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {

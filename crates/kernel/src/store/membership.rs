@@ -113,7 +113,7 @@ pub enum Notice {
     /// A timer of an instance of this definition was armed, and is due soon.
     #[n(0)]
     Armed(#[n(0)] TimerKey, #[n(1)] DefinitionId),
-    /// An instance that somebody waits for has come to rest.
+    /// An instance became idle or ended, and a caller waits for it at another node.
     #[n(1)]
     Rested(#[n(0)] InstanceId),
     /// A task became ready for a worker.

@@ -48,5 +48,6 @@ pub use row::{
     TimerKind, TimerRow,
 };
 pub use upkeep::{
-    CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,
+    CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, RetentionDecision,
+    next_epoch,
 };

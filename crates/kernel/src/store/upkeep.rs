@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use meantime_core::{InstanceId, Retention, Timestamp};
+use meantime_core::{Ending, InstanceId, Retention, Timestamp};
 
+use super::row::Phase;
 use crate::history::AuditInfo;
 
 /// Delete some expired data.
@@ -109,13 +110,59 @@ impl OperationKind {
     }
 }
 
+/// What retention does with the root of a tree, as far as its own row tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetentionDecision {
+    /// It is deleted with its tree if every member has ended; otherwise it is checked again at this
+    /// time.
+    Delete {
+        /// When to check it again.
+        or_check_at: Timestamp,
+    },
+    /// It is kept at least until this time.
+    CheckAt(Timestamp),
+    /// It is never deleted.
+    Keep,
+}
+
+impl RetentionDecision {
+    /// Decides about an instance that is not part of another one's tree.
+    pub fn of(
+        request: &PurgeRequest,
+        definition: &str,
+        phase: Phase,
+        started_at: Timestamp,
+        ended_at: Option<Timestamp>,
+    ) -> Self {
+        let ending = match phase {
+            Phase::Completed => Ending::Completed,
+            Phase::Failed => Ending::Failed,
+            Phase::Cancelled => Ending::Cancelled,
+            Phase::Starting | Phase::Running | Phase::Yielding | Phase::Closing => {
+                // It is live and may end at any moment from now on.
+                let shortest = request.retention.shortest_of(definition);
+                return shortest.map_or(Self::Keep, |period| {
+                    Self::CheckAt(next_check(request.now, started_at, period))
+                });
+            }
+        };
+        let keep = request.retention.keep(definition, ending);
+        let Some(until) = ended_at.and_then(|at| keep.until(at)) else { return Self::Keep };
+        if until > request.now {
+            return Self::CheckAt(until);
+        }
+        let period = keep.as_millis().unwrap_or_default();
+        Self::Delete { or_check_at: next_check(request.now, until, period) }
+    }
+}
+
 /// When to examine an instance again that cannot be deleted yet because it, or a descendant, is
 /// live.
 ///
 /// Even if it ended now, it would be kept for its period. If the period is short, an instance that
 /// has lived long will probably live on, so it is examined less and less often, at least once a
 /// day.
-pub fn look_again(now: Timestamp, since: Timestamp, period_ms: i64) -> Timestamp {
+fn next_check(now: Timestamp, since: Timestamp, period_ms: i64) -> Timestamp {
     const SECOND: i64 = 1_000;
     const DAY: i64 = 86_400_000;
     let age = now.saturating_since(since).clamp(SECOND, DAY);

@@ -259,7 +259,7 @@ impl Machine<'_> {
                 return Ok(Some(AwaitableResult::Failed(error.clone())));
             }
             Some(AwaitableState::Cancelled) => {
-                let text = "withdrawn: something else was decided first";
+                let text = "cancelled: another awaitable decided the result first";
                 let error = self.engine_error("Cancelled", "CANCELLED", text, at);
                 self.end(at, AwaitableState::Failed(error.clone()));
                 return Ok(Some(AwaitableResult::Failed(error)));

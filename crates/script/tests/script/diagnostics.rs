@@ -497,7 +497,7 @@ fn the_library_is_checked() {
 }
 
 #[test]
-fn literal_arguments_are_judged() {
+fn literal_arguments_are_checked() {
     check(
         "await Task.run(5, {})\nawait Task.run(\"\", {})\nawait Task.delay(\"PT5X\")\nawait Task.delay(-1)\nawait Task.delay(\"-PT1S\")\nawait Timer.until(\"2026-01-01\")\nawait Task.run(\"a\", {}, { timout: 5, retry: { maxAttempt: 3, backoff: \"1s\" } })\nawait Signal.next(\"a\", { timeout: \"x\" })\nawait Workflow.run(\"w\", {}, { queue: \"q\" })\nawait Http.request({ url: \"http://x\", metod: \"GET\" })",
         &expect![[r#"

@@ -70,7 +70,7 @@ impl Host for Recorder {
 
     fn cancel(&mut self, what: EffectKind, key: EffectKey) {
         self.ordinal += 1;
-        self.lines.push(format!("withdraw {what:?} {}.{}", key.turn_no, key.ordinal));
+        self.lines.push(format!("cancel {what:?} {}.{}", key.turn_no, key.ordinal));
     }
 
     fn log(&mut self, level: &'static str, message: Json, data: Option<Json>) {

@@ -128,9 +128,13 @@ impl SurfaceInstance {
         };
         let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
         let (request, _guard) = register_request(app, headers, None);
-        let bound = surface::named_request(&request);
-        let command =
-            StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
+        let request_bindings = surface::named_request(&request);
+        let command = StartCommand {
+            input: start.input,
+            at: start.at,
+            request_bindings,
+            ..StartCommand::default()
+        };
         let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
         match permit.release_while(outcome).await? {

@@ -24,12 +24,13 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 21] {
+fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 22] {
     [
         ("meantime_turns", "Turns committed", counters.turns),
         ("meantime_batches", "Batches committed", counters.batches),
         ("meantime_timers_fired", "Timers fired", counters.fired),
         ("meantime_timers_stale", "Timer firings without effect", counters.stale_fires),
+        ("meantime_stale_changes", "Changes without effect, too late", counters.stale_changes),
         ("meantime_tasks_claimed", "Tasks handed out to workers", counters.claimed),
         (
             "meantime_tasks_handed_off",

@@ -75,12 +75,12 @@ async fn run_api(
     let unreadable = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let definition = named.definition().ok_or_else(unreadable)?;
     let request = visible_request(app, headers, query);
-    let bound = surface::start_request_bindings(definition, &request);
+    let from_request = surface::start_request_bindings(definition, &request);
     let _guard =
-        app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
+        app.requests().register(InboundRequest { request, passthrough: from_request.passthrough });
     let command = StartCommand {
         input: input.clone(),
-        bound: bound.request_bindings,
+        request_bindings: from_request.request_bindings,
         ..StartCommand::default()
     };
     let patience = app.timeout_or_drain(app.settings().http.max_wait.into());

@@ -61,7 +61,7 @@ struct StartQuery {
 enum WaitTarget {
     /// Until the instance is idle: it has ended, or waits only for time, signals, messages, steps
     /// or people.
-    Rest,
+    Idle,
     /// The end only.
     End,
 }

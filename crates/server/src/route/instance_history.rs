@@ -43,9 +43,7 @@ pub(super) async fn history(
     PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<HistoryEvent>> {
-    let row = find(&app, id).await?;
-    audit::log_guarded_read(&app, &caller, "getInstanceHistory", vec![(id, row.definition)]).await;
-    ok(past_events(&app, &row, &query).await?)
+    ok(past_events(&app, &caller, "getInstanceHistory", id, &query).await?.1)
 }
 
 /// Returns the history of an instance, followed by what its armed timers will do.
@@ -60,22 +58,24 @@ pub(super) async fn timeline(
     PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<HistoryEvent>> {
-    let row = find(&app, id).await?;
-    audit::log_guarded_read(&app, &caller, "getInstanceTimeline", vec![(id, row.definition)]).await;
-    let mut page = past_events(&app, &row, &query).await?;
+    let (row, mut page) = past_events(&app, &caller, "getInstanceTimeline", id, &query).await?;
     if page.next_cursor.is_none() {
         page.items.extend(upcoming_events(&app, &row).await?);
     }
     ok(page)
 }
 
-/// A page of past events. Its cursor is the position of the last entry: the history row and the
-/// index within it.
+/// An instance, and a page of its past events. The cursor of a page is the position of the last
+/// entry: the history row and the index within it.
 async fn past_events(
     app: &App,
-    row: &InstanceRow,
+    caller: &Caller,
+    operation: &'static str,
+    id: InstanceId,
     query: &HistoryQuery,
-) -> std::result::Result<Page<HistoryEvent>, Problem> {
+) -> std::result::Result<(InstanceRow, Page<HistoryEvent>), Problem> {
+    let row = find(app, id).await?;
+    audit::log_guarded_read(app, caller, operation, vec![(id, row.definition)]).await;
     let limit = pagination::limit(query.limit)?;
     let after = pagination::read_cursor(query.cursor.as_deref(), |text| {
         let (seq, number) = text.split_once('.')?;
@@ -91,13 +91,15 @@ async fn past_events(
             .map(move |(number, entry)| ((seq, number), entry))
     };
     let all = rows.iter().flat_map(numbered);
+    let is_later = |position| after.is_none_or(|after| position > after);
     let mut shown: Vec<_> =
-        all.filter(|(place, _)| after.is_none_or(|after| *place > after)).take(limit + 1).collect();
+        all.filter(|(position, _)| is_later(*position)).take(limit + 1).collect();
     let more = shown.len() > limit;
     shown.truncate(limit);
     let last = shown.last().filter(|_| more);
     let next_cursor = last.map(|((seq, number), _)| format!("{seq}.{number}"));
-    Ok(Page { items: shown.into_iter().map(|(_, entry)| entry).collect(), next_cursor })
+    let items = shown.into_iter().map(|(_, entry)| entry).collect();
+    Ok((row, Page { items, next_cursor }))
 }
 
 /// The armed timers as upcoming events, in due order.

@@ -58,12 +58,13 @@ async fn start(
     let named = latest(&app, &name, Kind::Journey).await?;
     let definition = named.definition().ok_or_else(|| unknown_definition(&name))?;
     let request = visible_request(&app, &headers, query.as_deref());
-    let bound = surface::start_request_bindings(definition, &request);
-    let guard = app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
+    let from_request = surface::start_request_bindings(definition, &request);
+    let guard =
+        app.requests().register(InboundRequest { request, passthrough: from_request.passthrough });
     let start = StartCommand {
         definition: name.clone(),
         input,
-        bound: bound.request_bindings,
+        request_bindings: from_request.request_bindings,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
     };
@@ -112,6 +113,16 @@ async fn call_until_idle(
     permit.release_while(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
+/// The instance, if its read guard admits the caller.
+async fn find_readable(
+    app: &App,
+    permit: &RequestPermit,
+    headers: &HeaderMap,
+    id: InstanceId,
+) -> Result<SurfaceInstance> {
+    find(app, id).await?.check_read_guard(app, permit, headers).await
+}
+
 /// Returns the status of a journey.
 #[utoipa::path(
     get, path = "/journeys/{id}", operation_id = "getJourney", tag = "journeys",
@@ -124,7 +135,7 @@ async fn status(
     headers: HeaderMap,
     PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    let instance_view = find_readable(&app, &permit, &headers, id).await?;
     instance_response(&instance_view, surface::status)
 }
 
@@ -140,7 +151,7 @@ async fn result(
     headers: HeaderMap,
     PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    let instance_view = find_readable(&app, &permit, &headers, id).await?;
     let (definition, instance) =
         instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
     let outcome = surface::outcome(definition, &instance);
@@ -173,11 +184,16 @@ async fn submit(
     let (definition, _) =
         instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
     let request = visible_request(&app, &headers, query.as_deref());
-    let bound = surface::step_request_bindings(definition, &step, &request);
+    let from_request = surface::step_request_bindings(definition, &step, &request);
     let _guard =
-        app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
+        app.requests().register(InboundRequest { request, passthrough: from_request.passthrough });
     let (instance, name) = (id, step.clone());
-    let command = Command::Submit { instance, step: name, payload, bound: bound.request_bindings };
+    let command = Command::Submit {
+        instance,
+        step: name,
+        payload,
+        request_bindings: from_request.request_bindings,
+    };
     call_until_idle(&app, &permit, command).await?.map_err(|error| match error {
         // The instance ended before the submission arrived.
         Error::InstanceEnded(_) => step_not_active(&step),

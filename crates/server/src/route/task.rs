@@ -83,9 +83,7 @@ async fn complete(
     PathId(task): PathId<TaskId>,
     JsonBody(body): JsonBody<TaskCompletion>,
 ) -> Result<OperationResult> {
-    let report = Report::Completed(body.output);
-    send_report(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(OperationResult {})
+    send_report(&app, task, body.lease_token.as_deref(), Report::Completed(body.output)).await
 }
 
 /// Fails an attempt of a task. It is retried unless the attempts are exhausted or `retryable` is
@@ -103,8 +101,7 @@ async fn fail(
     let now = app.kernel().now().engine;
     let report =
         failure_report(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
-    send_report(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(OperationResult {})
+    send_report(&app, task, body.lease_token.as_deref(), report).await
 }
 
 async fn send_report(
@@ -112,9 +109,10 @@ async fn send_report(
     task: TaskId,
     token: Option<&str>,
     report: Report,
-) -> std::result::Result<(), Error> {
+) -> Result<OperationResult> {
     let token = token.map(read_token);
-    app.kernel().call(Command::Report { task, token, report }).await.map(drop)
+    app.kernel().call(Command::Report { task, token, report }).await?;
+    ok(OperationResult {})
 }
 
 fn failure_report(

@@ -1,6 +1,6 @@
 //! Wire types of the history: one event for each record.
 
-use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
+use meantime_core::{EffectKey, Failure, IncidentId, Json, StartCause, TaskId, TimerId, Timestamp};
 use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
 use meantime_kernel::store::{HistoryRow, TimerKind};
 use serde::Serialize;
@@ -154,11 +154,11 @@ fn from_record(record: &Record) -> HistoryEvent {
             let kind = if code.is_some() { "detachedTaskFailed" } else { "detachedTaskCompleted" };
             HistoryEvent { code: code.clone(), ..task(kind, *key) }
         }
-        Record::AttemptFailed { key, attempt, code, message, retry_at } => {
-            let (code, message) = (Some(code.clone()), Some(message.clone()));
-            let (attempt, due_at) = (Some(*attempt), Some(*retry_at));
-            HistoryEvent { due_at, attempt, code, message, ..task("attemptFailed", *key) }
-        }
+        Record::AttemptFailed { key, attempt, code, message, retry_at } => HistoryEvent {
+            due_at: Some(*retry_at),
+            attempt: Some(*attempt),
+            ..failed(task("attemptFailed", *key), code, message)
+        },
         Record::LeaseExpired { key, worker, .. } => {
             HistoryEvent { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
@@ -166,13 +166,7 @@ fn from_record(record: &Record) -> HistoryEvent {
             let (id, name) = (Some(key.to_string()), Some(definition.clone()));
             HistoryEvent { id, name, ..named("childStarted") }
         }
-        Record::IncidentRaised { incident, failure } => HistoryEvent {
-            id: Some(incident.to_string()),
-            code: Some(failure.code.clone()),
-            message: Some(failure.message.clone()),
-            data: failure.data.clone(),
-            ..named("incidentRaised")
-        },
+        Record::IncidentRaised { incident, failure } => incident_raised(*incident, failure),
         Record::IncidentClosed { incident, audit } => {
             let (id, by) = (Some(incident.to_string()), audit.as_ref().map(Actor::from));
             HistoryEvent { id, by, ..named("incidentClosed") }
@@ -210,6 +204,17 @@ fn turn_event(
     HistoryEvent { id, name, code, message, ..named(kind) }
 }
 
+fn incident_raised(incident: IncidentId, failure: &Failure) -> HistoryEvent {
+    let (id, data) = (Some(incident.to_string()), failure.data.clone());
+    let event = HistoryEvent { id, data, ..named("incidentRaised") };
+    failed(event, &failure.code, &failure.message)
+}
+
+/// The event with the code and the message of a failure.
+fn failed(event: HistoryEvent, code: &str, message: &str) -> HistoryEvent {
+    HistoryEvent { code: Some(code.to_owned()), message: Some(message.to_owned()), ..event }
+}
+
 fn named(kind: &str) -> HistoryEvent {
     HistoryEvent { kind: kind.to_owned(), ..HistoryEvent::default() }
 }
@@ -225,7 +230,7 @@ fn task(kind: &str, key: EffectKey) -> HistoryEvent {
 
 fn edited(edit: Edit) -> &'static str {
     match edit {
-        // Fired by hand: it is moved to now, and its firing follows, with `manual`.
+        // An operator fired it: it is moved to now, and its firing follows, with `manual`.
         Edit::Moved | Edit::FiredNow => "timerMoved",
         Edit::Frozen => "timerFrozen",
         Edit::Released => "timerReleased",

@@ -16,7 +16,7 @@ pub struct CommittedTurn<'a> {
     /// The row after.
     pub after: &'a InstanceRow,
     /// The fence of the unit, which held.
-    pub guard: &'a Fence,
+    pub fence: &'a Fence,
     /// The other writes of the unit.
     pub writes: &'a [Write],
     /// The computed turn, if the notation was called.

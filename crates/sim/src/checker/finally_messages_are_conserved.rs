@@ -6,7 +6,7 @@ use meantime_core::{Event, InstanceId, StartCause, Trigger};
 use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::store::Phase;
 
-use super::payload_serial::payload_serial;
+use super::run_record::payload_serial;
 use super::run_record::{CallRecord, ObservedTurn, RunRecord};
 use super::violation::Findings;
 

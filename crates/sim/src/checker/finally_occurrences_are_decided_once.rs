@@ -13,7 +13,7 @@ use super::run_record::{ObservedTurn, RunRecord};
 use super::violation::Findings;
 
 /// Longer series are not checked completely.
-const MANY: usize = 2_000;
+const MAX_OCCURRENCES: usize = 2_000;
 
 pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut runs: BTreeMap<(InstanceId, Timestamp), Vec<InstanceId>> = BTreeMap::new();
@@ -40,12 +40,12 @@ pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     }
     if run.has_turns && !run.has_purged {
         for schedule in run.turns.keys() {
-            every_slot_has_a_line(run, *schedule, findings);
+            every_occurrence_has_a_line(run, *schedule, findings);
         }
     }
 }
 
-fn every_slot_has_a_line(run: &RunRecord, id: InstanceId, findings: &mut Findings<'_>) {
+fn every_occurrence_has_a_line(run: &RunRecord, id: InstanceId, findings: &mut Findings<'_>) {
     let Some(turn) = run.turns.get(&id).and_then(|turns| turns.last()) else { return };
     let Some(row) = run.rows.instances.get(&id) else { return };
     if run.rows.name_of(row) != meantime_core::SCHEDULE_DEFINITION {
@@ -56,7 +56,7 @@ fn every_slot_has_a_line(run: &RunRecord, id: InstanceId, findings: &mut Finding
     let nothing = Vec::new();
     let ledger = run.rows.ledgers.get(&id).unwrap_or(&nothing);
     let occurrences = occurrences(&view.spec.rule, Timestamp::MIN).take_while(|it| it.at <= mark);
-    for scheduled_at in occurrences.take(MANY) {
+    for scheduled_at in occurrences.take(MAX_OCCURRENCES) {
         let lines = ledger.iter().filter(|line| covers(line, scheduled_at.at)).count();
         if lines != 1 && !(view.running > 0 && lines == 0) {
             findings.add_for(

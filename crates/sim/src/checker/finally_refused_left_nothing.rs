@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use meantime_core::{Event, Json};
 use meantime_kernel::command::Command;
 
-use super::payload_serial::payload_serial;
 use super::run_record::RunRecord;
+use super::run_record::payload_serial;
 use super::violation::Findings;
 
 pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::{Event, InstanceId};
 use meantime_kernel::command::Command;
 
-use super::payload_serial::payload_serial;
+use super::run_record::payload_serial;
 use super::run_record::{ObservedTurn, RunRecord};
 use super::violation::Findings;
 

@@ -6,7 +6,7 @@ use meantime_core::Event;
 use meantime_kernel::command::Command;
 use meantime_kernel::history::Record;
 
-use super::payload_serial::payload_serial;
+use super::run_record::payload_serial;
 use super::run_record::{CallRecord, ObservedTurn, RunRecord};
 use super::violation::Findings;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use meantime_core::{InstanceId, StartCause};
 use meantime_kernel::command::{Command, Reply};
 
-use super::payload_serial::payload_serial;
 use super::run_record::RunRecord;
+use super::run_record::payload_serial;
 use super::violation::Findings;
 
 pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::{EffectKey, Event, TaskId, TaskOutcome};
 use meantime_kernel::command::{Command, Reply, Report};
 
-use super::payload_serial::payload_serial;
+use super::run_record::payload_serial;
 use super::run_record::{CallRecord, ObservedTurn, RunRecord};
 use super::violation::Findings;
 

@@ -7,24 +7,17 @@
 //! | `finally_*` | at the end, over the whole history | a [`RunRecord`] |
 //!
 //! They read rows, history and the answers of callers, and share no code with the kernel that
-//! produced them. Each file checks one promise; K1 to K14 are the numbers of the list of checkers.
+//! produced them. A file holds the checkers of one subject; K1 to K14 are the numbers of the list
+//! of checkers.
 
 mod anytime_acknowledged_is_present;
-mod anytime_cancelled_waits_are_closed;
-mod anytime_claims_are_contiguous;
-mod anytime_due_instants_stay;
-mod anytime_effect_keys_are_new;
-mod anytime_history_numbers_are_unique;
+mod anytime_effects;
+mod anytime_numbers;
 mod anytime_open_list_is_explained;
-mod anytime_state_is_what_was_computed;
-mod anytime_terminal_is_absorbing;
-mod anytime_timers_fire_when_due;
-mod anytime_turns_are_contiguous;
+mod anytime_timers;
+mod anytime_turns;
 mod committed_turn;
-mod eventually_callers_are_answered;
-mod eventually_due_timers_fire;
-mod eventually_ready_instances_turn;
-mod eventually_tasks_are_offered;
+mod eventually;
 mod finally_counts_add_up;
 mod finally_due_moments_are_closed;
 mod finally_history_is_a_chain;
@@ -39,21 +32,18 @@ mod finally_signals_are_conserved;
 mod finally_signals_keep_their_order;
 mod finally_starts_happen_once;
 mod finally_tasks_have_one_outcome;
-mod payload_serial;
 mod registry;
 mod run_record;
 mod stored_rows;
 mod violation;
 
-pub use anytime_claims_are_contiguous::TaskChange;
-pub use anytime_history_numbers_are_unique::HistoryNumbers;
+pub use anytime_numbers::{HistoryNumbers, TaskChange};
 pub use committed_turn::CommittedTurn;
 pub use finally_no_instance_is_orphaned::has_open_wait;
-pub use payload_serial::payload_serial;
 pub use registry::{
     check_answer, check_commit, check_history_number, check_rows_at_rest, check_run,
     check_task_change,
 };
-pub use run_record::{CallRecord, ObservedTurn, RunRecord, TurnCause};
+pub use run_record::{CallRecord, ObservedTurn, RunRecord, TurnCause, payload_serial};
 pub use stored_rows::{StoredRows, StoredWaits};
 pub use violation::{Findings, Violation};

@@ -8,12 +8,8 @@ use super::committed_turn::CommittedTurn;
 use super::run_record::RunRecord;
 use super::violation::{Findings, Violation};
 use super::{
-    HistoryNumbers, TaskChange, anytime_acknowledged_is_present,
-    anytime_cancelled_waits_are_closed, anytime_claims_are_contiguous, anytime_due_instants_stay,
-    anytime_effect_keys_are_new, anytime_open_list_is_explained,
-    anytime_state_is_what_was_computed, anytime_terminal_is_absorbing,
-    anytime_timers_fire_when_due, anytime_turns_are_contiguous, eventually_callers_are_answered,
-    eventually_due_timers_fire, eventually_ready_instances_turn, eventually_tasks_are_offered,
+    HistoryNumbers, TaskChange, anytime_acknowledged_is_present, anytime_effects, anytime_numbers,
+    anytime_open_list_is_explained, anytime_timers, anytime_turns, eventually,
     finally_counts_add_up, finally_due_moments_are_closed, finally_history_is_a_chain,
     finally_messages_are_conserved, finally_no_instance_is_orphaned, finally_no_match_is_missed,
     finally_occurrences_are_decided_once, finally_refused_left_nothing,
@@ -25,21 +21,21 @@ type CommitCheck = fn(&CommittedTurn<'_>, &mut Findings<'_>);
 type RunCheck = fn(&RunRecord, &mut Findings<'_>);
 
 const COMMIT_CHECKS: [(&str, CommitCheck); 8] = [
-    ("anytime_turns_are_contiguous", anytime_turns_are_contiguous::check),
-    ("anytime_terminal_is_absorbing", anytime_terminal_is_absorbing::check),
-    ("anytime_timers_fire_when_due", anytime_timers_fire_when_due::check),
-    ("anytime_due_instants_stay", anytime_due_instants_stay::check),
-    ("anytime_effect_keys_are_new", anytime_effect_keys_are_new::check),
-    ("anytime_cancelled_waits_are_closed", anytime_cancelled_waits_are_closed::check),
+    ("anytime_turns_are_contiguous", anytime_turns::turns_are_contiguous),
+    ("anytime_terminal_is_absorbing", anytime_turns::terminal_is_absorbing),
+    ("anytime_timers_fire_when_due", anytime_timers::timers_fire_when_due),
+    ("anytime_due_instants_stay", anytime_timers::due_instants_stay),
+    ("anytime_effect_keys_are_new", anytime_effects::effect_keys_are_new),
+    ("anytime_cancelled_waits_are_closed", anytime_effects::cancelled_waits_are_closed),
     ("anytime_open_list_is_explained", anytime_open_list_is_explained::check),
-    ("anytime_state_is_what_was_computed", anytime_state_is_what_was_computed::check),
+    ("anytime_state_is_what_was_computed", anytime_turns::state_is_what_was_computed),
 ];
 
 const RUN_CHECKS: [(&str, RunCheck); 18] = [
-    ("eventually_ready_instances_turn", eventually_ready_instances_turn::check),
-    ("eventually_due_timers_fire", eventually_due_timers_fire::check),
-    ("eventually_tasks_are_offered", eventually_tasks_are_offered::check),
-    ("eventually_callers_are_answered", eventually_callers_are_answered::check),
+    ("eventually_ready_instances_turn", eventually::ready_instances_turn),
+    ("eventually_due_timers_fire", eventually::due_timers_fire),
+    ("eventually_tasks_are_offered", eventually::tasks_are_offered),
+    ("eventually_callers_are_answered", eventually::callers_are_answered),
     ("finally_rows_agree", finally_rows_agree::check),
     ("finally_no_instance_is_orphaned", finally_no_instance_is_orphaned::check),
     ("finally_no_match_is_missed", finally_no_match_is_missed::check),
@@ -85,7 +81,7 @@ pub fn check_history_number(
 /// Checks a write that changed a task.
 pub fn check_task_change(step: TaskChange, violations: &mut Vec<Violation>) {
     let name = "anytime_claims_are_contiguous";
-    anytime_claims_are_contiguous::check(step, &mut Findings::new(name, violations));
+    anytime_numbers::claims_are_contiguous(step, &mut Findings::new(name, violations));
 }
 
 /// Checks a successful answer at the moment at which it is given.

@@ -178,3 +178,9 @@ impl ObservedTurn {
         self.events().filter(move |(_, verdict)| is_taken(verdict)).map(|(event, _)| event)
     }
 }
+
+/// The serial number of a payload, if it has one: a bare number, or the field of a step. Every
+/// payload that is sent has a unique number, so that checkers recognise it.
+pub fn payload_serial(payload: &Json) -> Option<u64> {
+    payload.as_str().parse().ok()
+}

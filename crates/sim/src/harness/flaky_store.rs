@@ -41,10 +41,10 @@ impl Layer for FlakyStore {
         &*self.inner
     }
 
-    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn on_commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let message = "as the test wants".to_owned();
         match self.next_fault() {
-            None => self.inner.commit(taken, plan),
+            None => self.inner.commit(fetched, plan),
             Some(CommitFault::Unavailable) => {
                 Box::pin(std::future::ready(Err(Error::Unavailable(message))))
             }
@@ -53,7 +53,7 @@ impl Layer for FlakyStore {
                 Box::pin(std::future::ready(Err(Error::Ambiguous { results, message })))
             }
             Some(CommitFault::LostAnswer) => Box::pin(async move {
-                let results = self.inner.commit(taken, plan).await?;
+                let results = self.inner.commit(fetched, plan).await?;
                 Err(Error::Ambiguous { results, message })
             }),
         }

@@ -380,8 +380,8 @@ impl SimKernel {
                 self.computing.retain(|(it, job, _)| (*it, *job) != (batch, number));
                 return;
             }
-            Output::Commit(batch, taken, plan) => {
-                let results = block_on(store.commit(taken, plan));
+            Output::Commit(batch, fetched, plan) => {
+                let results = block_on(store.commit(fetched, plan));
                 self.committed(Input::Committed(batch, results));
                 return;
             }

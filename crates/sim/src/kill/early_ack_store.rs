@@ -11,10 +11,10 @@ impl Layer for EarlyAckStore {
         &*self.0
     }
 
-    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn on_commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let results = vec![UnitResult::Done(UnitDone::default()); plan.units.len()];
         let store = Arc::clone(&self.0);
-        tokio::spawn(async move { store.commit(taken, plan).await });
+        tokio::spawn(async move { store.commit(fetched, plan).await });
         Box::pin(std::future::ready(Ok(results)))
     }
 }

@@ -107,7 +107,7 @@ impl<'a> Interpreter<'a> {
         let is_this = self.saved.incident == key;
         if is_this {
             self.saved.incident = None;
-            self.saved.place += 1;
+            self.saved.position += 1;
         }
         is_this
     }
@@ -132,7 +132,7 @@ impl<'a> Interpreter<'a> {
         };
         while matches!(self.status, Status::Running) {
             let program = self.program;
-            let Some(operation) = program.operations.get(self.saved.place) else {
+            let Some(operation) = program.operations.get(self.saved.position) else {
                 self.end("null");
                 break;
             };
@@ -174,12 +174,7 @@ impl<'a> Interpreter<'a> {
                 self.fail_with(failure, Termination::RuntimeError);
                 return Ok(false);
             }
-            Operation::Step(name, id, field) => {
-                let words = vec![id.clone(), field.clone()];
-                let (kind, result) = (HandleKind::Step, None);
-                let handle = Handle { kind, key: None, result, words };
-                self.saved.handles.insert(name.clone(), handle);
-            }
+            Operation::Step(name, id, field) => self.wait_for_step(name, id, field),
             Operation::Child(name, spec) => {
                 let key = self.push(Effect::StartChild((**spec).clone()));
                 self.begin(name, HandleKind::Child, key, spec.catches.clone());
@@ -188,38 +183,26 @@ impl<'a> Interpreter<'a> {
             Operation::Await(name) => return Ok(self.await_one(name)),
             Operation::Race(names) => return Ok(self.race(names)),
             Operation::All(names) => return Ok(self.all(names)),
-            Operation::Drop(name) => self.withdraw(name),
-            Operation::Trouble(name, code) => {
-                let failure = Failure::new(code.clone(), "trouble beside the run");
+            Operation::Drop(name) => self.cancel(name),
+            Operation::Incident(name, code) => {
+                let failure = Failure::new(code.clone(), "an incident beside the run");
                 let key = self.push(Effect::Incident { element: name.clone(), failure });
                 self.begin(name, HandleKind::Incident, key, Vec::new());
             }
-            Operation::Publish(message) => {
-                self.push(Effect::PublishMessage(message.clone()));
-            }
-            Operation::Broadcast(name, payload) => {
-                let (name, payload) = (name.clone(), payload.clone());
-                self.push(Effect::Broadcast { name, payload });
-            }
+            Operation::Publish(_)
+            | Operation::Broadcast(..)
+            | Operation::Note(_)
+            | Operation::Attribute(..) => self.push_plain_effect(operation),
             Operation::Set(name, value) => {
                 self.saved.variables.insert(name.clone(), value.as_str().to_owned());
             }
-            Operation::Note(text) => {
-                let data = Json::of(&text).unwrap_or_default();
-                self.push(Effect::Record { kind: "note".to_owned(), data });
-            }
-            Operation::Attribute(name, value) => {
-                let (name, value) = (name.clone(), value.clone());
-                let attribute = meantime_core::Attribute { name, value };
-                self.push(Effect::SetAttributes(vec![attribute]));
-            }
-            Operation::Goto(place) => {
-                self.saved.place = *place;
+            Operation::Goto(position) => {
+                self.saved.position = *position;
                 return Ok(true);
             }
-            Operation::Repeat(times, place) => {
+            Operation::Repeat(times, position) => {
                 if self.repeats(*times) {
-                    self.saved.place = *place;
+                    self.saved.position = *position;
                     return Ok(true);
                 }
             }
@@ -239,8 +222,34 @@ impl<'a> Interpreter<'a> {
                 return Ok(false);
             }
         }
-        self.saved.place += 1;
+        self.saved.position += 1;
         Ok(true)
+    }
+
+    fn wait_for_step(&mut self, name: &str, id: &str, field: &str) {
+        let words = vec![id.to_owned(), field.to_owned()];
+        let handle = Handle { kind: HandleKind::Step, key: None, result: None, words };
+        self.saved.handles.insert(name.to_owned(), handle);
+    }
+
+    /// An operation that is one effect, which has no answer.
+    fn push_plain_effect(&mut self, operation: &Operation) {
+        let effect = match operation {
+            Operation::Publish(message) => Effect::PublishMessage(message.clone()),
+            Operation::Broadcast(name, payload) => {
+                Effect::Broadcast { name: name.clone(), payload: payload.clone() }
+            }
+            Operation::Note(text) => {
+                let data = Json::of(text).unwrap_or_default();
+                Effect::Record { kind: "note".to_owned(), data }
+            }
+            Operation::Attribute(name, value) => {
+                let (name, value) = (name.clone(), value.clone());
+                Effect::SetAttributes(vec![meantime_core::Attribute { name, value }])
+            }
+            _ => unreachable!("only operations that are one effect come here"),
+        };
+        self.push(effect);
     }
 
     fn start_task(
@@ -267,7 +276,7 @@ impl<'a> Interpreter<'a> {
 
     /// Whether the operation here jumps back once more.
     fn repeats(&mut self, times: u32) -> bool {
-        let here = self.saved.place;
+        let here = self.saved.position;
         let count = self.saved.repeats.entry(here).or_default();
         *count += 1;
         let again = *count < times;
@@ -395,12 +404,12 @@ impl<'a> Interpreter<'a> {
     /// Stores the result of a handle in a variable; a failure goes to `catch` or ends the probe.
     fn await_one(&mut self, name: &str) -> bool {
         let Some(handle) = self.saved.handles.get(name) else {
-            self.saved.place += 1;
+            self.saved.position += 1;
             return true;
         };
         let Some(result) = handle.result.clone() else { return false };
         self.saved.handles.remove(name);
-        self.saved.place += 1;
+        self.saved.position += 1;
         match result {
             Ok(value) => {
                 self.saved.variables.insert(name.to_owned(), value);
@@ -412,8 +421,8 @@ impl<'a> Interpreter<'a> {
 
     fn failed(&mut self, code: &str) -> bool {
         self.saved.variables.insert("error".to_owned(), format!("{code:?}"));
-        if let Some(place) = self.program.catch {
-            self.saved.place = place;
+        if let Some(position) = self.program.catch {
+            self.saved.position = position;
             return true;
         }
         self.fail(code);
@@ -426,7 +435,7 @@ impl<'a> Interpreter<'a> {
         };
         let Some(winner) = names.iter().find(done).cloned() else { return false };
         self.saved.variables.insert("winner".to_owned(), format!("{winner:?}"));
-        names.iter().filter(|name| **name != winner).for_each(|name| self.withdraw(name));
+        names.iter().filter(|name| **name != winner).for_each(|name| self.cancel(name));
         self.await_one(&winner)
     }
 
@@ -437,9 +446,9 @@ impl<'a> Interpreter<'a> {
         if names.iter().any(pending) {
             return false;
         }
-        let place = self.saved.place;
+        let position = self.saved.position;
         for name in names {
-            self.saved.place = place;
+            self.saved.position = position;
             if !self.await_one(name) {
                 return false;
             }
@@ -447,7 +456,7 @@ impl<'a> Interpreter<'a> {
         true
     }
 
-    fn withdraw(&mut self, name: &str) {
+    fn cancel(&mut self, name: &str) {
         let Some(handle) = self.saved.handles.remove(name) else { return };
         let Some(key) = handle.key.filter(|_| handle.result.is_none()) else { return };
         self.push(match handle.kind {
@@ -472,7 +481,7 @@ impl<'a> Interpreter<'a> {
             self.status = Status::Yield;
             return false;
         }
-        self.saved.place += 1;
+        self.saved.position += 1;
         true
     }
 
@@ -494,7 +503,7 @@ impl<'a> Interpreter<'a> {
             self.saved.fan_left -= 1;
             self.saved.fan_open += 1;
         }
-        self.saved.place += 1;
+        self.saved.position += 1;
         true
     }
 

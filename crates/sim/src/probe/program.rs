@@ -14,7 +14,7 @@
 //! signal H NAME | message H NAME KEY | listen H NAME
 //! step H ID FIELD                  a step that wants an object with FIELD
 //! child H DEFINITION [key=K] [version=N] [close=cancel|detach|abandon] [catch=CODE] [input=JSON]
-//! await H | race H… | all H… | drop H | trouble H CODE
+//! await H | race H… | all H… | drop H | incident H CODE
 //! publish NAME KEY JSON [ttl=MS] [id=ID] | broadcast NAME JSON
 //! set VAR JSON | note TEXT | attribute NAME VALUE | goto LABEL | repeat N LABEL
 //! spin OPS | fan N TYPE | brood N DEFINITION | join
@@ -58,7 +58,7 @@ pub(super) enum Operation {
     All(Vec<String>),
     Drop(String),
     /// An incident with a handle: a retry completes it, dropping it cancels it.
-    Trouble(String, String),
+    Incident(String, String),
     Publish(meantime_core::Message),
     Broadcast(String, Json),
     Set(String, Json),
@@ -247,7 +247,7 @@ fn operation(words: &[&str], labels: &BTreeMap<&str, usize>) -> Parsed<Operation
         ["race", names @ ..] => Operation::Race(names.iter().map(|it| own(it)).collect()),
         ["all", names @ ..] => Operation::All(names.iter().map(|it| own(it)).collect()),
         ["drop", name] => Operation::Drop(own(name)),
-        ["trouble", name, code] => Operation::Trouble(own(name), own(code)),
+        ["incident", name, code] => Operation::Incident(own(name), own(code)),
         ["publish", name, key, payload, options @ ..] => {
             Operation::Publish(meantime_core::Message {
                 name: own(name),

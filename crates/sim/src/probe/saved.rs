@@ -10,7 +10,7 @@ use minicbor::{Decode, Encode};
 pub(super) struct Saved {
     /// The index of the next operation.
     #[n(0)]
-    pub(super) place: usize,
+    pub(super) position: usize,
     /// Values as JSON text.
     #[n(1)]
     pub(super) variables: BTreeMap<String, String>,

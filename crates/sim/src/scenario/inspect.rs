@@ -172,7 +172,7 @@ impl Player<'_> {
     }
 
     /// Explains the first timer that the instance armed for an element.
-    pub(super) fn why_timer(&mut self, name: &str, place: &str) -> String {
+    pub(super) fn why_timer(&mut self, name: &str, element: &str) -> String {
         let id = self.instance(name);
         let store = self.sim.store.clone();
         let Some(row) = block_on(store.instance(id)).ok().flatten() else {
@@ -180,7 +180,7 @@ impl Player<'_> {
         };
         let history = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
         let armed = history.iter().flat_map(|it| &it.records).find_map(|record| match record {
-            Record::TimerArmed { key, element: at, .. } if at == place => Some(TimerId(*key)),
+            Record::TimerArmed { key, element: at, .. } if at == element => Some(TimerId(*key)),
             _ => None,
         });
         armed.map_or_else(

@@ -161,7 +161,7 @@ impl Player<'_> {
                     self.push_trace(&format!("  {worker} got {text}"));
                 }
                 CallStatus::Answered(Ok(Reply::Started { .. })) => {
-                    self.push_trace(&format!("  {worker} has settled"));
+                    self.push_trace(&format!("  {worker} is idle"));
                 }
                 CallStatus::Lost => {}
                 status @ CallStatus::Answered(_) => {
@@ -178,7 +178,7 @@ impl Player<'_> {
         if self.move_time(line) {
             return String::new();
         }
-        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        let word = |index: usize| line.words.get(index).map_or("", String::as_str);
         match word(0) {
             "deploy" => self.deploy(line),
             "start" => self.start(line),
@@ -197,7 +197,7 @@ impl Player<'_> {
                 "" => self.why_instance(word(1)),
                 "tasks" => self.why_tasks(word(1)),
                 "occurrences" => self.why_occurrences(word(1)),
-                place => self.why_timer(word(1), place),
+                element => self.why_timer(word(1), element),
             },
             "schedule" => self.schedule(line),
             "pause" | "resume" | "trigger" | "backfill" | "change" => self.act_on_schedule(line),
@@ -220,7 +220,7 @@ impl Player<'_> {
 
     /// A line that is a command of the engine as it stands.
     fn command_of(&mut self, line: &ScriptLine) -> Option<Command> {
-        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        let word = |index: usize| line.words.get(index).map_or("", String::as_str);
         Some(match word(0) {
             "undeploy" => Command::Undeploy {
                 name: word(1).to_owned(),
@@ -235,7 +235,7 @@ impl Player<'_> {
                 instance: self.instance(word(1)),
                 step: word(2).to_owned(),
                 payload: line.json(3),
-                bound: None,
+                request_bindings: None,
             },
             "cancel" => Command::Cancel { instance: self.instance(word(1)), audit: audit(line, 2) },
             "set" => Command::SetVariables {
@@ -252,14 +252,14 @@ impl Player<'_> {
                 id: line.option("id").map(str::to_owned),
             }),
             "broadcast" => Command::Broadcast { name: word(1).to_owned(), payload: line.json(2) },
-            "confirm" => Command::Resume { audit: audit(line, 1) },
+            "resume-store" => Command::Resume { audit: audit(line, 1) },
             _ => return None,
         })
     }
 
     /// A line that moves a clock, stops the process or crashes it; returns whether it is one.
     fn move_time(&mut self, line: &ScriptLine) -> bool {
-        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        let word = |index: usize| line.words.get(index).map_or("", String::as_str);
         let now = self.sim.now().engine;
         let to = || instant(word(1), now);
         match word(0) {
@@ -358,14 +358,14 @@ impl Player<'_> {
             version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
             input: line.json(3),
             at: None,
-            bound: None,
+            request_bindings: None,
             key: line.option("key").map(str::to_owned),
             deadline_at: line.option("deadline").map(|text| instant(text, now)),
             deadline_after: None,
             tags: line.option("tag").map(str::to_owned).into_iter().collect(),
             idempotency: line.option("idempotency").map(str::to_owned),
         });
-        let wait = if line.flag("settled") { Wait::Idle } else { Wait::Quiet };
+        let wait = if line.flag("idle") { Wait::Idle } else { Wait::Quiet };
         let (ticket, status) = self.sim.call(command, wait);
         if status == CallStatus::Waiting {
             self.parked_calls.insert(name.clone(), (ticket, None));
@@ -400,9 +400,12 @@ impl Player<'_> {
         let commands = pairs.enumerate().map(|(number, pair)| {
             let (name, payload) = (pair[0].clone(), line.json(3 + 2 * number));
             match name.split(':').collect::<Vec<_>>()[..] {
-                ["step", step] => {
-                    Command::Submit { instance, step: step.to_owned(), payload, bound: None }
-                }
+                ["step", step] => Command::Submit {
+                    instance,
+                    step: step.to_owned(),
+                    payload,
+                    request_bindings: None,
+                },
                 ["publish", name, key] => {
                     let (name, key) = (name.to_owned(), key.to_owned());
                     Command::Publish(Message { name, key, payload, ttl_ms: None, id: None })
@@ -414,16 +417,16 @@ impl Player<'_> {
         statuses.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn find_timer(&mut self, name: &str, place: &str) -> Option<TimerRow> {
+    fn find_timer(&mut self, name: &str, element: &str) -> Option<TimerRow> {
         let instance = Some(self.instance(name));
         let filter = TimerFilter { instance, ..TimerFilter::default() };
         let rows = block_on(self.sim.store.timers(filter, Page::first(1_000))).ok()?;
-        rows.into_iter().find(|row| row.element == place)
+        rows.into_iter().find(|row| row.element == element)
     }
 
     /// `move INSTANCE ELEMENT INSTANT who why…`; ELEMENT `*` of INSTANCE `*` means all timers.
     fn edit_timers(&mut self, line: &ScriptLine) -> String {
-        let (name, place) = (line.words[1].clone(), line.words[2].clone());
+        let (name, element) = (line.words[1].clone(), line.words[2].clone());
         let now = self.sim.now().engine;
         let (edit, rest) = match line.words[0].as_str() {
             "move" => (TimerEdit::Move(instant(&line.words[3], now)), 4),
@@ -434,13 +437,13 @@ impl Player<'_> {
         let audit = audit(line, rest);
         let timers: Vec<TimerId> = if name == "*" {
             let filter = TimerFilter {
-                element: Some(place).filter(|place| place != "*"),
+                element: Some(element).filter(|element| element != "*"),
                 ..TimerFilter::default()
             };
             let rows = block_on(self.sim.store.timers(filter, Page::first(1_000)));
             rows.unwrap_or_default().into_iter().map(|row| row.id).collect()
         } else {
-            match self.find_timer(&name, &place) {
+            match self.find_timer(&name, &element) {
                 Some(row) => vec![row.id],
                 None => vec![TimerId(self.instance(&name).effect(99, 0))],
             }

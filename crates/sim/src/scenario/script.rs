@@ -12,7 +12,7 @@ pub(super) struct ScriptLine {
 }
 
 /// Words that are flags at any position.
-const FLAG_WORDS: [&str; 3] = ["final", "settled", "stale"];
+const FLAG_WORDS: [&str; 3] = ["final", "idle", "stale"];
 
 impl ScriptLine {
     /// Splits a line; `#` begins a comment.
@@ -50,8 +50,8 @@ impl ScriptLine {
     }
 
     /// A word as JSON; `null` if it is missing, a string of N bytes if it is `bytes:N`.
-    pub(super) fn json(&self, place: usize) -> Json {
-        match self.words.get(place) {
+    pub(super) fn json(&self, index: usize) -> Json {
+        match self.words.get(index) {
             None => Json::null(),
             Some(word) => match word.strip_prefix("bytes:").and_then(|it| it.parse().ok()) {
                 Some(count) => Json::of(&"x".repeat(count)).unwrap_or_default(),

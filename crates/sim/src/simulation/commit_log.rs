@@ -52,8 +52,8 @@ impl CommitLog {
             self.accepted.extend(&done.accepted);
             self.live.extend(&done.accepted);
             done.accepted.hash(&mut self.hasher);
-            let Unit { fence: guard, writes, .. } = unit;
-            if let Fence::Task { row, claims } = &guard {
+            let Unit { fence, writes, .. } = unit;
+            if let Fence::Task { row, claims } = &fence {
                 self.change_task(row.id, Some(*claims), Some(row.claims), violations);
                 if self.handed_off.remove(&row.id) {
                     counts.count(CountGroup::Observation, LOST_HAND_OFF);
@@ -62,7 +62,7 @@ impl CommitLog {
             for write in &writes {
                 self.record_write(write, counts, violations);
             }
-            let (Fence::Insert(row) | Fence::Turn { row, .. }) = &guard else { continue };
+            let (Fence::Insert(row) | Fence::Turn { row, .. }) = &fence else { continue };
             let place = computed.iter().position(|turn| {
                 turn.instance == row.id && turn.turn_no == row.turn_no && is_result_of(turn, row)
             });
@@ -78,14 +78,14 @@ impl CommitLog {
                 now: plan.now,
                 before,
                 after: row,
-                guard: &guard,
+                fence: &fence,
                 writes: &writes,
                 turn: turn.as_ref().filter(|_| advanced),
             };
             checker::check_commit(&step, violations);
             counts.turns += 1;
             count_turn(&step, counts);
-            self.record_turn(guard, turn.filter(|_| advanced));
+            self.record_turn(fence, turn.filter(|_| advanced));
         }
         self.hashes.push(self.hasher.finish());
     }

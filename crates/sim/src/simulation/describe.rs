@@ -10,7 +10,7 @@ pub(super) fn describe_output(output: &Output) -> String {
     match output {
         Output::Fetch(batch, request) => {
             let ids: Vec<String> = request.instances.iter().map(|it| it.id.to_string()).collect();
-            format!("take {batch} {}", ids.join(" "))
+            format!("fetch {batch} {}", ids.join(" "))
         }
         Output::Advance(batch, jobs) => format!("advance {batch} {jobs:?}"),
         Output::Commit(batch, ..) => format!("commit {batch}"),
@@ -24,7 +24,7 @@ pub(super) fn describe_output(output: &Output) -> String {
 pub(super) fn describe_commit(plan: &Plan, results: &[UnitResult]) -> String {
     let mut text = format!("{} at {}", plan.batch, plan.now);
     for (unit, result) in plan.units.iter().zip(results) {
-        let guard = match &unit.fence {
+        let fence = match &unit.fence {
             Fence::Free => "free".to_owned(),
             Fence::Insert(row) => format!("insert {} {}", row.id, row.phase.name()),
             Fence::Turn { row, expected } => {
@@ -35,7 +35,7 @@ pub(super) fn describe_commit(plan: &Plan, results: &[UnitResult]) -> String {
                 format!("task {} {claims}→{} {}", row.id, row.claims, row.state.name())
             }
         };
-        let _ = write!(text, "\n      {guard}: {result:?}");
+        let _ = write!(text, "\n      {fence}: {result:?}");
         for write in &unit.writes {
             let _ = write!(text, "\n        {write:?}");
         }

@@ -84,7 +84,9 @@ impl Simulation {
         let is_cut = self.is_store_full() || self.is_partitioned(node);
         let mut arrives = self.nodes[node].lost_commit.is_none() && !is_cut;
         for call in std::mem::take(&mut self.nodes[node].calls_in_flight) {
-            let CallStage::Ask(Output::Commit(batch, taken, plan)) = call.stage else { continue };
+            let CallStage::Sent(Output::Commit(batch, fetched, plan)) = call.stage else {
+                continue;
+            };
             arrives = arrives && self.rng.percent(50);
             if !arrives {
                 return;
@@ -95,13 +97,13 @@ impl Simulation {
                 self.late_commits.push(LateCommit {
                     at,
                     store: store.clone(),
-                    taken,
+                    fetched,
                     plan,
                     computed,
                 });
             } else {
                 // The process that sent it is gone: its answer has no receiver.
-                let _ = self.write_plan(&store, taken, plan, computed);
+                let _ = self.write_plan(&store, fetched, plan, computed);
             }
         }
     }
@@ -136,9 +138,9 @@ impl Simulation {
 
     /// Runs until no call is in flight; true if anything was done.
     pub(super) fn run_until_idle(&mut self) -> bool {
-        const MANY: u32 = 200_000;
+        const MAX_STEPS: u32 = 200_000;
         let mut has_worked = false;
-        for _ in 0..MANY {
+        for _ in 0..MAX_STEPS {
             self.logical_time += 1;
             let mut is_idle = self.late_commits.is_empty();
             self.deliver_late_commit();

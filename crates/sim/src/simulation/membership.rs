@@ -20,7 +20,7 @@ const HEARTBEAT_INTERVAL_MS: i64 = 5_000;
 pub(super) struct LateCommit {
     pub(super) at: u64,
     pub(super) store: Arc<dyn Store>,
-    pub(super) taken: Fetched,
+    pub(super) fetched: Fetched,
     pub(super) plan: Plan,
     pub(super) computed: Vec<ObservedTurn>,
 }
@@ -91,11 +91,11 @@ impl Simulation {
         let due =
             |late_commits: &LateCommit| late_commits.at <= self.logical_time || self.faults_stopped;
         let Some(place) = self.late_commits.iter().position(due) else { return };
-        let LateCommit { store, taken, plan, computed, .. } = self.late_commits.remove(place);
+        let LateCommit { store, fetched, plan, computed, .. } = self.late_commits.remove(place);
         self.trace(|| format!("a commit of a dead process arrives: {}", plan.batch));
         self.counts.count(CountGroup::Observation, "late commit of a dead process");
         // The process that sent it is gone: its answer has no receiver.
-        let _ = self.write_plan(&store, taken, plan, computed);
+        let _ = self.write_plan(&store, fetched, plan, computed);
     }
 
     /// Freezes a process or partitions it from the store for a while (P7).

@@ -26,20 +26,20 @@ pub(super) struct StoreCall {
 #[derive(Debug)]
 pub(super) enum CallStage {
     /// Requested and not executed.
-    Ask(Output),
+    Sent(Output),
     /// A turn that is being computed after it has left its batch.
-    Compute(u64, usize, Box<Job>),
+    Computing(u64, usize, Box<Job>),
     /// Executed; the machine has not received the answer.
-    Told(Input),
+    Answered(Input),
 }
 
 impl StoreCall {
     fn is_advanced(&self, number: u64) -> bool {
-        matches!(&self.stage, CallStage::Told(Input::Advanced(batch, _)) if *batch == number)
+        matches!(&self.stage, CallStage::Answered(Input::Advanced(batch, _)) if *batch == number)
     }
 
     pub(super) fn is_commit(&self) -> bool {
-        matches!(self.stage, CallStage::Ask(Output::Commit(..)))
+        matches!(self.stage, CallStage::Sent(Output::Commit(..)))
     }
 }
 
@@ -170,14 +170,14 @@ impl Node {
         let is_next =
             |place: usize, call: &StoreCall| !call.is_commit() || first_commit == Some(place);
         let all = self.calls_in_flight.iter().enumerate();
-        let told_later = |it: &StoreCall| match &it.stage {
-            CallStage::Compute(batch, ..) => {
+        let is_answered_later = |it: &StoreCall| match &it.stage {
+            CallStage::Computing(batch, ..) => {
                 self.calls_in_flight.iter().any(|other| other.is_advanced(*batch))
             }
             _ => false,
         };
         let ready = all.filter(|(place, it)| {
-            it.ready_at <= logical_time && is_next(*place, it) && !told_later(it)
+            it.ready_at <= logical_time && is_next(*place, it) && !is_answered_later(it)
         });
         ready.map(|(place, _)| place).collect()
     }

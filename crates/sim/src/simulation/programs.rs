@@ -334,7 +334,7 @@ impl ProgramWriter<'_> {
     /// An incident that may be answered while the program is still running.
     fn write_incident(&mut self) {
         let handle = self.new_handle();
-        self.push_line(&format!("trouble {handle} STUCK"));
+        self.push_line(&format!("incident {handle} STUCK"));
         for _ in 0..self.rng.below(4) {
             self.push_line("spin 2500");
         }

@@ -159,7 +159,7 @@ impl Simulation {
             FaultFamily::Crash if self.draw_rare_crash() => self.crash_node(node),
             FaultFamily::PartialFailure => {
                 let kinds =
-                    ["take", "commit", "timers", "verify", "definition", "recover", "renew_lease"];
+                    ["fetch", "commit", "timers", "verify", "definition", "recover", "renew_lease"];
                 self.failing_calls = kinds.into_iter().filter(|_| self.rng.percent(40)).collect();
                 self.partial_failure_until = self.logical_time + 5 + self.rng.below(60) as u64;
             }

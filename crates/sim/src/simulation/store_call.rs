@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use meantime_core::{DefinitionId, InstanceId};
-use meantime_kernel::machine::{Input, Job, Machine, Output, Stored, rests_by_itself};
+use meantime_kernel::machine::{Input, Job, Machine, Output, Stored, is_idle_by_itself};
 use meantime_kernel::store::{
-    DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit, UnitDone, UnitResult,
+    CompactRequest, DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit,
+    UnitDone, UnitResult,
 };
 
 use super::coverage_counts::CountGroup;
@@ -39,13 +40,13 @@ const MAX_DEFERRED_TURNS: usize = 256;
 impl Simulation {
     /// Polls a machine until it has no more outputs.
     pub(super) fn poll_machine(&mut self, node: usize) {
-        const MANY: u32 = 50_000;
+        const MAX_STEPS: u32 = 50_000;
         self.nodes[node].needs_poll = false;
         let mut wanted = 0;
         while let Some(output) = self.nodes[node].machine.as_mut().and_then(Machine::poll) {
             self.trace(|| format!("n{node} wants {}", describe_output(&output)));
             wanted += 1;
-            if wanted > MANY {
+            if wanted > MAX_STEPS {
                 self.report_violation(
                     "eventually_everything_settles",
                     "it wants more and more".to_owned(),
@@ -71,7 +72,7 @@ impl Simulation {
                 }
                 output => {
                     let ready_at = self.logical_time + self.call_delay();
-                    let call = StoreCall { ready_at, stage: CallStage::Ask(output) };
+                    let call = StoreCall { ready_at, stage: CallStage::Sent(output) };
                     self.nodes[node].calls_in_flight.push(call);
                 }
             }
@@ -85,18 +86,18 @@ impl Simulation {
             // Requests that it has already sent still reach the store; answers wait until it
             // continues.
             let calls_in_flight = &self.nodes[node].calls_in_flight;
-            eligible.retain(|place| matches!(calls_in_flight[*place].stage, CallStage::Ask(_)));
+            eligible.retain(|place| matches!(calls_in_flight[*place].stage, CallStage::Sent(_)));
         }
         let Some(place) = self.rng.pick_optional(&eligible).copied() else { return false };
         match self.nodes[node].calls_in_flight.remove(place).stage {
-            CallStage::Ask(output) => {
+            CallStage::Sent(output) => {
                 if let Some(input) = self.perform_call(node, output) {
                     let ready_at = self.logical_time + self.call_delay();
-                    let call = StoreCall { ready_at, stage: CallStage::Told(input) };
+                    let call = StoreCall { ready_at, stage: CallStage::Answered(input) };
                     self.nodes[node].calls_in_flight.push(call);
                 }
             }
-            CallStage::Compute(batch, number, job) => {
+            CallStage::Computing(batch, number, job) => {
                 self.trace(|| format!("n{node} is through with job {number} of batch {batch}"));
                 let turn = job.run();
                 let computed = self.nodes[node].computed.take();
@@ -104,7 +105,7 @@ impl Simulation {
                 self.nodes[node].handle_input(Input::SlowTurn(batch, number, turn));
                 self.poll_machine(node);
             }
-            CallStage::Told(input) => {
+            CallStage::Answered(input) => {
                 self.nodes[node].handle_input(input);
                 // Sometimes the machine gets further inputs before it is polled.
                 if self.faults_stopped || self.rng.percent(85) {
@@ -131,7 +132,7 @@ impl Simulation {
     fn perform_call(&mut self, node: usize, output: Output) -> Option<Input> {
         let store = self.nodes[node].store.clone();
         Some(match output {
-            Output::Fetch(batch, request) => match self.decide_outcome(node, "take", false) {
+            Output::Fetch(batch, request) => match self.decide_outcome(node, "fetch", false) {
                 CallOutcome::Refused(error) => Input::Fetched(batch, Err(error)),
                 _ => Input::Fetched(batch, block_on(store.fetch(request))),
             },
@@ -139,21 +140,19 @@ impl Simulation {
                 Input::Advanced(batch, self.compute_turns(node, batch, jobs))
             }
             Output::Drop(batch, number) => {
-                let is_it = |call: &StoreCall| match &call.stage {
-                    CallStage::Compute(it, job, _) => (*it, *job) == (batch, number),
-                    _ => false,
-                };
-                self.nodes[node].calls_in_flight.retain(|call| !is_it(call));
+                self.drop_job(node, batch, number);
                 return None;
             }
-            Output::Commit(batch, taken, plan) => {
-                Input::Committed(batch, self.commit_with_faults(node, batch, taken, plan))
+            Output::Commit(batch, fetched, plan) => {
+                Input::Committed(batch, self.commit_with_faults(node, batch, fetched, plan))
+            }
+            Output::Verify { .. } | Output::LoadDefinition(_) | Output::Recover(_)
+                if self.is_refused(node, &output) =>
+            {
+                self.requeue(node, output);
+                return None;
             }
             Output::Verify { batch, commit, results } => {
-                if let CallOutcome::Refused(_) = self.decide_outcome(node, "verify", false) {
-                    self.requeue(node, Output::Verify { batch, commit, results });
-                    return None;
-                }
                 let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
                 self.nodes[node].lost_commit.take_if(|lost| *lost <= commit);
                 Input::Verified(batch, took_effect, results)
@@ -163,10 +162,6 @@ impl Simulation {
                 _ => Input::Timers(block_on(store.due_timers(query))),
             },
             Output::LoadDefinition(id) => {
-                if let CallOutcome::Refused(_) = self.decide_outcome(node, "definition", false) {
-                    self.requeue(node, Output::LoadDefinition(id));
-                    return None;
-                }
                 Input::Definition(id, Box::new(self.load_definition(node, id)))
             }
             Output::LoadDefinitions => {
@@ -174,10 +169,6 @@ impl Simulation {
                 Input::Definitions(rows.unwrap_or_default())
             }
             Output::Recover(partition) => {
-                if let CallOutcome::Refused(_) = self.decide_outcome(node, "recover", false) {
-                    self.requeue(node, Output::Recover(partition));
-                    return None;
-                }
                 Input::Adopted(block_on(store.recover(partition)).expect("the store can be read"))
             }
             Output::Notify(notices) => {
@@ -187,11 +178,7 @@ impl Simulation {
             }
             Output::LoadTree(id) => Input::Tree(id, self.load_tree(id)),
             Output::Compact(request) => {
-                if !matches!(self.decide_outcome(node, "compact", false), CallOutcome::Refused(_)) {
-                    // Compaction is best effort: no caller waits for it.
-                    let _ = block_on(store.compact(request));
-                    self.counts.count(CountGroup::Operation, "compact");
-                }
+                self.compact(node, request);
                 return None;
             }
             Output::Reply(..)
@@ -202,6 +189,33 @@ impl Simulation {
                 return None;
             }
         })
+    }
+
+    /// Whether the store fails a call that the driver repeats until it succeeds.
+    fn is_refused(&mut self, node: usize, output: &Output) -> bool {
+        let kind = match output {
+            Output::Verify { .. } => "verify",
+            Output::LoadDefinition(_) => "definition",
+            _ => "recover",
+        };
+        matches!(self.decide_outcome(node, kind, false), CallOutcome::Refused(_))
+    }
+
+    /// A job that is being computed is not needed any more.
+    fn drop_job(&mut self, node: usize, batch: u64, number: usize) {
+        let is_it = |call: &StoreCall| match &call.stage {
+            CallStage::Computing(it, job, _) => (*it, *job) == (batch, number),
+            _ => false,
+        };
+        self.nodes[node].calls_in_flight.retain(|call| !is_it(call));
+    }
+
+    /// Compaction is best effort: no caller waits for it.
+    fn compact(&mut self, node: usize, request: CompactRequest) {
+        if !matches!(self.decide_outcome(node, "compact", false), CallOutcome::Refused(_)) {
+            let _ = block_on(self.nodes[node].store.compact(request));
+            self.counts.count(CountGroup::Operation, "compact");
+        }
     }
 
     fn load_definition(&self, node: usize, id: DefinitionId) -> Option<Stored> {
@@ -237,7 +251,7 @@ impl Simulation {
             if may && self.rng.permyriad(self.setup.fault_rate) {
                 self.counts.count(CountGroup::Fault, FaultFamily::SlowTurn.name());
                 let ready_at = self.logical_time + 20 + self.rng.below(200) as u64;
-                let stage = CallStage::Compute(batch, number, Box::new(job));
+                let stage = CallStage::Computing(batch, number, Box::new(job));
                 self.nodes[node].calls_in_flight.push(StoreCall { ready_at, stage });
                 turns.push(None);
             } else {
@@ -251,7 +265,7 @@ impl Simulation {
         let ready_at = self.logical_time + 1 + self.call_delay();
         self.nodes[node]
             .calls_in_flight
-            .push(StoreCall { ready_at, stage: CallStage::Ask(output) });
+            .push(StoreCall { ready_at, stage: CallStage::Sent(output) });
     }
 
     /// Draws the outcome of a call.
@@ -308,7 +322,7 @@ impl Simulation {
         &mut self,
         node: usize,
         batch: u64,
-        taken: Fetched,
+        fetched: Fetched,
         plan: Plan,
     ) -> Result<Vec<UnitResult>, Error> {
         let message = "simulated".to_owned();
@@ -320,10 +334,10 @@ impl Simulation {
         let store = self.nodes[node].store.clone();
         let computed = self.nodes[node].turns_of_batch(batch);
         match self.decide_outcome(node, "commit", true) {
-            CallOutcome::Done => self.write_plan(&store, taken, plan, computed),
+            CallOutcome::Done => self.write_plan(&store, fetched, plan, computed),
             CallOutcome::Refused(error) => Err(error),
             CallOutcome::AnswerLost => {
-                let results = self.write_plan(&store, taken, plan, computed)?;
+                let results = self.write_plan(&store, fetched, plan, computed)?;
                 Err(Error::Ambiguous { results, message })
             }
             CallOutcome::CallLost => {
@@ -333,7 +347,7 @@ impl Simulation {
             }
             CallOutcome::Broken(is_made) => {
                 if is_made {
-                    self.write_plan(&store, taken, plan, computed)?;
+                    self.write_plan(&store, fetched, plan, computed)?;
                 }
                 Err(Error::Failed(message))
             }
@@ -344,12 +358,12 @@ impl Simulation {
     pub(super) fn write_plan(
         &mut self,
         store: &Arc<dyn Store>,
-        taken: Fetched,
+        fetched: Fetched,
         mut plan: Plan,
         computed: Vec<ObservedTurn>,
     ) -> Result<Vec<UnitResult>, Error> {
         let missed = self.inject_conflicts(&mut plan);
-        let mut results = block_on(store.commit(taken, plan.clone()))?;
+        let mut results = block_on(store.commit(fetched, plan.clone()))?;
         for place in missed {
             results[place] = UnitResult::Conflict;
         }
@@ -386,9 +400,9 @@ impl Simulation {
         let mut next = vec![root];
         while let Some(id) = next.pop() {
             if let Some(row) = block_on(self.store.instance(id)).ok().flatten() {
-                let rests = rests_by_itself(&row);
+                let is_idle = is_idle_by_itself(&row);
                 rows.push(row);
-                if !rests {
+                if !is_idle {
                     break;
                 }
             }

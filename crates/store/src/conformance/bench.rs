@@ -104,16 +104,16 @@ impl<'a> Bench<'a> {
     pub(super) fn inbox_head(&self, id: InstanceId, inbox_limit: usize) -> Vec<InboxRow> {
         let instances = vec![Wanted { id, row: false, inbox: true }];
         let request = FetchRequest { now: NOW, instances, inbox_limit, ..FetchRequest::default() };
-        let taken = self.get(self.store.fetch(request));
-        taken.instances.into_iter().next().expect("one entry per wanted instance").inbox
+        let fetched = self.get(self.store.fetch(request));
+        fetched.instances.into_iter().next().expect("one entry per wanted instance").inbox
     }
 
     /// Ids of the tasks that a query gets.
     pub(super) fn claim(&self, query: ClaimQuery) -> Vec<TaskId> {
         let claims = vec![query];
         let request = FetchRequest { now: NOW, claims, ..FetchRequest::default() };
-        let taken = self.get(self.store.fetch(request));
-        let tasks = taken.claims.into_iter().next().expect("one list per query");
+        let fetched = self.get(self.store.fetch(request));
+        let tasks = fetched.claims.into_iter().next().expect("one list per query");
         tasks.into_iter().map(|task| task.id).collect()
     }
 
@@ -164,8 +164,8 @@ pub(super) fn start(row: &InstanceRow) -> Unit {
 
 /// The unit of the turn that leads to the row.
 pub(super) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
-    Unit { fence: guard, ..Unit::default() }
+    let fence = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
+    Unit { fence, ..Unit::default() }
 }
 
 /// A timer of the instance `number`, due so many milliseconds after [`NOW`].

@@ -82,6 +82,7 @@ fn lists_are_bound_to_an_instance(bench: &Bench<'_>) {
 fn incidents_are_taken_with_a_batch(bench: &Bench<'_>) {
     put(bench, &[row(1, 1)]);
     let incidents = vec![incident_id(2), incident_id(1)];
-    let taken = bench.get(bench.store.fetch(FetchRequest { incidents, ..FetchRequest::default() }));
-    assert_eq!(taken.incidents, [None, Some(row(1, 1))]);
+    let fetched =
+        bench.get(bench.store.fetch(FetchRequest { incidents, ..FetchRequest::default() }));
+    assert_eq!(fetched.incidents, [None, Some(row(1, 1))]);
 }

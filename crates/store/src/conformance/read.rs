@@ -80,11 +80,11 @@ fn a_take_answers_in_the_order_asked(bench: &Bench<'_>) {
     let instances = instances.to_vec();
     let request =
         FetchRequest { now: NOW, instances, tasks, inbox_limit: 5, ..FetchRequest::default() };
-    let taken = bench.get(bench.store.fetch(request));
-    let rows: Vec<_> = taken.instances.iter().map(|taken| taken.row.clone()).collect();
+    let fetched = bench.get(bench.store.fetch(request));
+    let rows: Vec<_> = fetched.instances.iter().map(|fetched| fetched.row.clone()).collect();
     assert_eq!(rows, [Some(instance(2)), None, Some(instance(1))]);
-    assert_eq!(taken.instances[2].inbox, [event(1, 5)]);
-    assert_eq!(taken.tasks, [None, Some(task(1, 0))]);
+    assert_eq!(fetched.instances[2].inbox, [event(1, 5)]);
+    assert_eq!(fetched.tasks, [None, Some(task(1, 0))]);
 }
 
 fn a_take_reads_only_what_is_wanted(bench: &Bench<'_>) {
@@ -93,8 +93,8 @@ fn a_take_reads_only_what_is_wanted(bench: &Bench<'_>) {
     let wanted = |row, inbox| {
         let instances = vec![Wanted { id: id(1), row, inbox }];
         let request = FetchRequest { instances, inbox_limit: 5, ..FetchRequest::default() };
-        let taken = bench.get(bench.store.fetch(request));
-        (taken.instances[0].row.is_some(), taken.instances[0].inbox.len())
+        let fetched = bench.get(bench.store.fetch(request));
+        (fetched.instances[0].row.is_some(), fetched.instances[0].inbox.len())
     };
     assert_eq!((wanted(true, false), wanted(false, true)), ((true, 0), (false, 1)));
 }

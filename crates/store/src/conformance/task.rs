@@ -56,8 +56,8 @@ fn leased(row: &TaskRow) -> TaskRow {
 }
 
 fn claim(row: &TaskRow) -> Unit {
-    let guard = Fence::Task { row: Box::new(leased(row)), claims: row.claims };
-    Unit { fence: guard, ..Unit::default() }
+    let fence = Fence::Task { row: Box::new(leased(row)), claims: row.claims };
+    Unit { fence, ..Unit::default() }
 }
 
 fn ten() -> ClaimQuery {
@@ -165,9 +165,9 @@ fn several_claims_are_answered_in_order(bench: &Bench<'_>) {
     insert(bench, &[task(1, 0), spec(|it| "q".clone_into(&mut it.queue), 2)]);
     let other = ClaimQuery { queues: vec!["q".to_owned()], ..ten() };
     let request = FetchRequest { now: NOW, claims: vec![other, ten()], ..FetchRequest::default() };
-    let taken = bench.get(bench.store.fetch(request));
-    assert_eq!(taken.claims[0][0].id, task(2, 0).id);
-    assert_eq!(taken.claims[1], [task(1, 0)]);
+    let fetched = bench.get(bench.store.fetch(request));
+    assert_eq!(fetched.claims[0][0].id, task(2, 0).id);
+    assert_eq!(fetched.claims[1], [task(1, 0)]);
 }
 
 fn a_claim_replaces_the_row(bench: &Bench<'_>) {
@@ -177,8 +177,8 @@ fn a_claim_replaces_the_row(bench: &Bench<'_>) {
     assert_eq!(bench.get(bench.store.task(row.id)), Some(leased(&row)));
     assert_eq!(bench.claim(ten()), []);
     let back = TaskRow { state: TaskState::Ready, ..leased(&row) };
-    let guard = Fence::Task { row: Box::new(back), claims: 1 };
-    bench.done(Unit { fence: guard, ..Unit::default() });
+    let fence = Fence::Task { row: Box::new(back), claims: 1 };
+    bench.done(Unit { fence, ..Unit::default() });
     assert_eq!(bench.claim(ten()), [row.id]);
 }
 

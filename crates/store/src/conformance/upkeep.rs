@@ -98,7 +98,7 @@ fn a_short_history_is_left_alone(bench: &Bench<'_>) {
 }
 
 fn ana() -> AuditInfo {
-    AuditInfo { actor: "ana".to_owned(), reason: "moved house".to_owned() }
+    AuditInfo { actor: "ana".to_owned(), reason: "moved to a new machine".to_owned() }
 }
 
 fn a_restored_copy_is_paused_with_a_new_epoch(bench: &Bench<'_>) {

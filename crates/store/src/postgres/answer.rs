@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_kernel::store::{AnswerRow, Error};
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use super::text::text;
 use crate::row::answer::{columns, read};
 use crate::row::{id_order, id_random, int};
@@ -38,7 +38,7 @@ pub(super) fn get(keys: &BTreeSet<String>) -> Call<'_> {
     Call::new(GET, values![keys])
 }
 
-pub(super) fn read_rows(answer: &Answer) -> Result<BTreeMap<String, AnswerRow>, Error> {
+pub(super) fn read_rows(answer: &QueryAnswer) -> Result<BTreeMap<String, AnswerRow>, Error> {
     let rows = answer.read(read)?;
     Ok(rows.into_iter().map(|row| (row.key.clone(), row)).collect())
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use meantime_core::Timestamp;
 use meantime_kernel::store::Error;
 
-use super::connection::{Answer, Call, Connection, Failure, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, values};
 use super::feed::UnderWay;
 use crate::row::{Columns, int};
 
@@ -97,7 +97,7 @@ impl CommitRows {
         &self,
         connection: &Connection,
         batch: u64,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, QueryError> {
         let row = self.state().in_doubt.get(&batch).copied();
         // Without an entry the commit is not in doubt: its row still has its number, if it took
         // effect.
@@ -155,7 +155,7 @@ impl Drop for CommitRow {
 }
 
 /// Gives a process a new lease term, with rows for its commits.
-pub(super) async fn register(connection: &Connection) -> Result<i64, Failure> {
+pub(super) async fn register(connection: &Connection) -> Result<i64, QueryError> {
     let found = connection.one(NUMBER, Vec::new()).await?;
     let lease_term = found.first(|row| row.integer(0))?.unwrap_or_default();
     connection.one(ADD, values![lease_term, COMMIT_ROWS]).await?;
@@ -168,7 +168,7 @@ pub(super) fn lock(lease_terms: &[i64]) -> Call<'static> {
 }
 
 /// The processes without a commit in flight: all their rows could be locked.
-pub(super) fn read_idle(answer: &Answer) -> Result<Vec<i64>, Error> {
+pub(super) fn read_idle(answer: &QueryAnswer) -> Result<Vec<i64>, Error> {
     let mut counts: BTreeMap<i64, i32> = BTreeMap::new();
     for lease_term in answer.read(|row| row.integer(0))? {
         *counts.entry(lease_term).or_default() += 1;

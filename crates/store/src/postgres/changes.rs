@@ -40,8 +40,8 @@ pub(super) struct Changes<'a> {
 
 impl<'a> Changes<'a> {
     /// Adds the row of a fence that held.
-    pub(super) fn guard(&mut self, guard: &'a Fence) {
-        match guard {
+    pub(super) fn fence(&mut self, fence: &'a Fence) {
+        match fence {
             Fence::Free | Fence::Unchanged { .. } => {}
             Fence::Insert(row) => {
                 self.note_instance(row);

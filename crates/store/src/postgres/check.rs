@@ -8,7 +8,7 @@ use meantime_kernel::store::{
     Class, DefinitionFilter, DefinitionRow, Error, InstanceRow, TimerKey, TimerRow,
 };
 
-use super::connection::{Connection, Failure, values};
+use super::connection::{Connection, QueryError, values};
 use super::{definition, instance, task, timer};
 use crate::row::instance::{columns, read};
 use crate::row::table::Table;
@@ -66,7 +66,7 @@ enum Part {
 }
 
 /// Everything that a live instance waits for must exist.
-async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Result<(), QueryError> {
     let mut after = -1_i64;
     while problems.len() < LIMIT {
         let found = connection.one(LIVE, values![after, STRIDE]).await?;
@@ -115,7 +115,7 @@ async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Resul
 }
 
 /// Every armed timer must be in the open list of its instance.
-async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(), QueryError> {
     let mut after = (false, i64::MIN, -1_i64, -1_i64, -1_i64);
     while problems.len() < LIMIT {
         let (frozen, due_at, id_order_after, turn_no, ordinal) = after;
@@ -145,7 +145,7 @@ async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(
 }
 
 /// Every inbox must belong to a live instance.
-async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<(), QueryError> {
     let mut after = -1_i64;
     while problems.len() < LIMIT {
         let found = connection.one(INBOX, values![after, STRIDE]).await?;
@@ -165,7 +165,10 @@ async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<
 }
 
 /// Every row that turns read must be decodable.
-async fn undecodable(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+async fn undecodable(
+    connection: &Connection,
+    problems: &mut Vec<String>,
+) -> Result<(), QueryError> {
     for table in Table::ALL {
         // A statement is prepared once, so each table has its own cursor.
         let (name, fetch) = match table {
@@ -195,7 +198,7 @@ async fn undecodable(connection: &Connection, problems: &mut Vec<String>) -> Res
 pub(super) async fn visit_live(
     connection: &Connection,
     visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
-) -> Result<(), Failure> {
+) -> Result<(), QueryError> {
     let all = definition::list(connection, &DefinitionFilter::default()).await?;
     let definitions: BTreeMap<DefinitionId, DefinitionRow> =
         all.into_iter().map(|row| (row.id, row)).collect();
@@ -216,7 +219,7 @@ pub(super) async fn visit_live(
 async fn owners(
     connection: &Connection,
     ids: &BTreeSet<InstanceId>,
-) -> Result<BTreeMap<InstanceId, InstanceRow>, Failure> {
+) -> Result<BTreeMap<InstanceId, InstanceRow>, QueryError> {
     let ids: Vec<InstanceId> = ids.iter().copied().collect();
     let answers = connection.run(&[instance::get_all(&ids)]).await?;
     let rows = answers.first().map(instance::read_rows).transpose()?.unwrap_or_default();

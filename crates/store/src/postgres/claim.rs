@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{ClaimQuery, Error, TaskRow};
 
-use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::task;
 use super::text::text;
 use crate::row::Columns;
@@ -70,7 +70,7 @@ impl<'a> Claims<'a> {
         &self,
         connection: &Connection,
         damaged: &mut Vec<(TaskId, String)>,
-    ) -> Result<Vec<Vec<TaskRow>>, Failure> {
+    ) -> Result<Vec<Vec<TaskRow>>, QueryError> {
         if self.queries.is_empty() {
             return Ok(Vec::new());
         }
@@ -99,7 +99,7 @@ impl<'a> Claims<'a> {
     async fn pairs(
         &self,
         connection: &Connection,
-    ) -> Result<Vec<BTreeSet<(String, String)>>, Failure> {
+    ) -> Result<Vec<BTreeSet<(String, String)>>, QueryError> {
         let any = self.wishes.keys().filter(|(_, types)| types.is_empty());
         let queues: BTreeSet<&String> = any.flat_map(|(queues, _)| queues).collect();
         let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -142,7 +142,10 @@ fn ready(pairs: &BTreeSet<(String, String)>, now: Timestamp, limit: usize) -> Ca
     Call::new(READY, params)
 }
 
-fn best_first(answer: &Answer, damaged: &mut Vec<(TaskId, String)>) -> Result<Vec<TaskRow>, Error> {
+fn best_first(
+    answer: &QueryAnswer,
+    damaged: &mut Vec<(TaskId, String)>,
+) -> Result<Vec<TaskRow>, Error> {
     let mut tasks = task::read_lenient(answer, damaged)?;
     tasks.sort_by_key(|task| (std::cmp::Reverse(task.spec.priority), task.available_at, task.id));
     Ok(tasks)

@@ -19,12 +19,12 @@ use meantime_kernel::store::{Error, Fence, Plan, ResolvedPlan, Unit, UnitResult,
 
 use super::batch::CommitRows;
 use super::changes::Changes;
-use super::connection::{Answer, Call, Failure};
+use super::connection::{Call, QueryAnswer, QueryError};
 use super::feed::{Feed, UnderWay};
 use super::fetch::{Hold, Locked};
 use super::find::Find;
 use super::pool::{Pool, PooledConnection};
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 use super::{instance, lock, task};
 
 /// How often a plan is tried.
@@ -35,7 +35,7 @@ pub(super) struct Committer {
     pub(super) pool: Arc<Pool>,
     pub(super) commit_rows: Arc<CommitRows>,
     pub(super) feed: Arc<Feed>,
-    pub(super) counters: Arc<Counters>,
+    pub(super) counters: Arc<PostgresCounters>,
 }
 
 /// Why a transaction had no effect, or may have had none.
@@ -43,13 +43,13 @@ enum Undone {
     /// Units that insert an instance whose id is in use: they are conflicts.
     Fetched(BTreeSet<usize>),
     /// Nothing was written.
-    Failed(Failure),
+    Failed(QueryError),
     /// COMMIT was sent and its answer was lost (I2).
     InDoubt { results: Vec<UnitResult>, message: String },
 }
 
-impl From<Failure> for Undone {
-    fn from(failure: Failure) -> Self {
+impl From<QueryError> for Undone {
+    fn from(failure: QueryError) -> Self {
         Self::Failed(failure)
     }
 }
@@ -71,8 +71,8 @@ impl Committer {
         for attempt in 1.. {
             match self.attempt(hold.take(), plan, &left_out).await {
                 Ok(results) => {
-                    Counters::add(&self.counters.commits, 1);
-                    Counters::add(&self.counters.units, results.len());
+                    PostgresCounters::add(&self.counters.commits, 1);
+                    PostgresCounters::add(&self.counters.units, results.len());
                     return Ok(results);
                 }
                 // Inserts are only checked by the statement itself, so the whole transaction is
@@ -82,7 +82,7 @@ impl Committer {
                     if !failure.is_worth_retrying || attempt >= ATTEMPTS {
                         // The caller may wake another node for the same rows as soon as it gets the
                         // error, so the locks of this transaction must be released before.
-                        self.pool.let_go().await;
+                        self.pool.wait_for_rollbacks().await;
                         return Err(failure.error);
                     }
                     // The failure may be a restart of the server: idle connections are then broken
@@ -90,14 +90,14 @@ impl Committer {
                     self.pool.forget();
                 }
                 Err(Undone::InDoubt { results, message }) => {
-                    Counters::add(&self.counters.in_doubt, 1);
+                    PostgresCounters::add(&self.counters.in_doubt, 1);
                     // Readers of the history must wait for the rows of this commit until it is
                     // decided.
                     self.commit_rows.stays_under_way(plan.batch, under_way);
                     return Err(Error::Ambiguous { results, message });
                 }
             }
-            Counters::add(&self.counters.replays, 1);
+            PostgresCounters::add(&self.counters.replays, 1);
         }
         Err(Error::Bug("attempts never end".to_owned()))
     }
@@ -202,7 +202,7 @@ impl Locked {
         &mut self,
         has_instances: bool,
         has_tasks: bool,
-        answers: &[Answer],
+        answers: &[QueryAnswer],
     ) -> Result<BTreeSet<TaskId>, Error> {
         let mut answers = answers.iter();
         if has_instances && let Some(answer) = answers.next() {
@@ -238,7 +238,7 @@ fn changes_of<'a>(plan: &'a Plan, resolved: &'a ResolvedPlan<'_>) -> Changes<'a>
     let mut writes = resolved.writes.iter().peekable();
     for (number, (unit, result)) in plan.units.iter().zip(&resolved.results).enumerate() {
         if matches!(result, UnitResult::Done(_)) {
-            changes.guard(&unit.fence);
+            changes.fence(&unit.fence);
         }
         while let Some((_, write)) = writes.next_if(|(of, _)| *of == number) {
             changes.write(write);
@@ -248,7 +248,7 @@ fn changes_of<'a>(plan: &'a Plan, resolved: &'a ResolvedPlan<'_>) -> Changes<'a>
 }
 
 /// Compares the results of the statements with what they must have done.
-fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), Undone> {
+fn check(changes: &Changes<'_>, plan: &Plan, answers: &[QueryAnswer]) -> Result<(), Undone> {
     let (inserts, turns) = changes.instances.counts();
     let mut answers = answers.iter();
     if inserts > 0

@@ -7,7 +7,7 @@ use meantime_kernel::compaction::{Step, compact};
 use meantime_kernel::history::pack;
 use meantime_kernel::store::CompactRequest;
 
-use super::connection::{Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryError, arrays, values};
 use super::instance;
 use crate::row::history::{columns, read};
 use crate::row::{Columns, int};
@@ -46,7 +46,7 @@ pub(super) struct Cut {
 pub(super) async fn find(
     connection: &Connection,
     request: &CompactRequest,
-) -> Result<Option<Cut>, Failure> {
+) -> Result<Option<Cut>, QueryError> {
     let Some(row) = instance::get(connection, request.instance).await? else { return Ok(None) };
     let found = connection.one(LINKS, values![int(row.last_history)]).await?;
     let mut rows: VecDeque<u64> = found.read(|row| row.number(0))?.into();
@@ -62,13 +62,13 @@ pub(super) async fn step(
     instance: InstanceId,
     mut cut: Cut,
     limit: usize,
-) -> Result<(usize, Option<Cut>), Failure> {
+) -> Result<(usize, Option<Cut>), QueryError> {
     let take = cut.rows.len().min(cut.carried.saturating_add(limit.max(1)));
     let run: Vec<u64> = cut.rows.drain(..take).collect();
     let after = cut.rows.front().copied().unwrap_or(cut.after);
     // Timers may have fired since, so the open list is read here and not before. The row stays
     // locked: no turn arms or fires a timer of this instance meanwhile.
-    let locked = connection.run(&[instance::take(&[instance])]).await?;
+    let locked = connection.run(&[instance::lock_and_fetch(&[instance])]).await?;
     let owner = locked.first().map(instance::read_rows).transpose()?.unwrap_or_default().pop();
     // A turn has locked it. Its history is long, so the next compaction does the work.
     let Some(open) = owner.map(|row| row.open) else { return Ok((0, None)) };
@@ -90,7 +90,7 @@ pub(super) async fn step(
     Ok((count, Some(cut)))
 }
 
-async fn write(connection: &Connection, step: &Step) -> Result<(), Failure> {
+async fn write(connection: &Connection, step: &Step) -> Result<(), QueryError> {
     let relinked = arrays!(step.relinked, |link| [int(link.0), int(link.1)]);
     let dropped: Vec<i64> = step.dropped.iter().copied().map(int).collect();
     let summary = &step.summary;

@@ -15,14 +15,14 @@ use super::connection::Connection;
 use super::error::from_postgres;
 use super::monitor::ConnectionMonitor;
 use super::options::Options;
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 use super::tls::{TlsParameters, TlsStream};
 
 /// The oldest supported version of the server.
-const OLDEST: u32 = 13;
+const OLDEST_SERVER_VERSION: u32 = 13;
 
 /// How much longer than the server's own timeout we wait for an answer.
-const GRACE: Duration = Duration::from_secs(5);
+const ANSWER_GRACE: Duration = Duration::from_secs(5);
 
 /// Creates connections to one database.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub(super) struct Connector {
     session: String,
     connect_timeout: Duration,
     patience: Duration,
-    counters: Arc<Counters>,
+    counters: Arc<PostgresCounters>,
     monitor: Arc<ConnectionMonitor>,
     /// The runtime on which connections run, whoever opens them first: the runtime of a caller may
     /// have a low priority, or end. Without one, the caller's runtime is used.
@@ -43,7 +43,7 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(
         options: &Options,
-        counters: Arc<Counters>,
+        counters: Arc<PostgresCounters>,
         monitor: Arc<ConnectionMonitor>,
     ) -> Result<Self, Error> {
         let (address, tls) = TlsParameters::split(&options.url)?;
@@ -63,7 +63,7 @@ impl Connector {
         let session = session(options);
         // A handshake takes several answers, each of which may take its time.
         let connect_timeout = options.connect_timeout * 2;
-        let patience = options.statement_timeout + GRACE;
+        let patience = options.statement_timeout + ANSWER_GRACE;
         let runtime = Handle::try_current().ok();
         Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor, runtime })
     }
@@ -130,7 +130,7 @@ impl Connector {
             }
         });
         check_server(&version, &encoding)?;
-        Counters::add(&self.counters.connections, 1);
+        PostgresCounters::add(&self.counters.connections, 1);
         let (counters, monitor) = (Arc::clone(&self.counters), Arc::clone(&self.monitor));
         let connection = Connection::new(client, self.patience, counters, monitor, losses);
         connection.script(&self.session).await?;
@@ -148,8 +148,9 @@ fn is_about_tls(error: &tokio_postgres::Error) -> bool {
 fn check_server(version: &str, encoding: &str) -> Result<(), Error> {
     let major = version.split(|c: char| !c.is_ascii_digit()).next();
     let major: Option<u32> = major.and_then(|digits| digits.parse().ok());
-    if major.is_some_and(|major| major < OLDEST) {
-        let text = format!("PostgreSQL {OLDEST} or later is needed, this is {version}");
+    if major.is_some_and(|major| major < OLDEST_SERVER_VERSION) {
+        let text =
+            format!("PostgreSQL {OLDEST_SERVER_VERSION} or later is needed, this is {version}");
         return Err(Error::Unavailable(text));
     }
     if encoding != "UTF8" {

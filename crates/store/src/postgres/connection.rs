@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::error::{from_postgres, is_in_doubt, is_lost, is_worth_retrying};
 use super::monitor::ConnectionMonitor;
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 
 /// After this time without an answer, the connection to the database is probed.
 const SLOW_CALL: Duration = Duration::from_secs(1);
@@ -42,13 +42,13 @@ impl<'a> Call<'a> {
 
 /// The result of a statement.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct QueryAnswer {
     pub(super) rows: Vec<Row>,
     /// How many rows it changed, or found.
     pub(super) count: u64,
 }
 
-impl Answer {
+impl QueryAnswer {
     /// Reads every row.
     pub(super) fn read<T>(
         &self,
@@ -68,7 +68,7 @@ impl Answer {
 
 /// A failure of statements.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct QueryError {
     pub(super) error: Error,
     /// Whether a repetition in another transaction may succeed at once.
     pub(super) is_worth_retrying: bool,
@@ -76,14 +76,14 @@ pub(super) struct Failure {
     pub(super) is_in_doubt: bool,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for QueryError {
     fn from(error: Error) -> Self {
         Self { error, is_worth_retrying: false, is_in_doubt: false }
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<QueryError> for Error {
+    fn from(failure: QueryError) -> Self {
         failure.error
     }
 }
@@ -95,7 +95,7 @@ pub(super) struct Connection {
     /// An answer was late, or the connection broke: it is not used again.
     broken: AtomicBool,
     patience: Duration,
-    counters: Arc<Counters>,
+    counters: Arc<PostgresCounters>,
     monitor: Arc<ConnectionMonitor>,
     /// How often the database had been lost when the connection was opened.
     losses: u64,
@@ -106,7 +106,7 @@ impl Connection {
     pub(super) fn new(
         client: Client,
         patience: Duration,
-        counters: Arc<Counters>,
+        counters: Arc<PostgresCounters>,
         monitor: Arc<ConnectionMonitor>,
         losses: u64,
     ) -> Self {
@@ -122,7 +122,7 @@ impl Connection {
 
     /// Runs statements in order. All of them are sent before the first answer is read, so they take
     /// one round trip together. Returns the first failure.
-    pub(super) async fn run(&self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Failure> {
+    pub(super) async fn run(&self, calls: &[Call<'_>]) -> Result<Vec<QueryAnswer>, QueryError> {
         let work = async {
             self.prepare(calls).await?;
             let mut answers: Vec<_> = calls.iter().map(|call| Box::pin(self.ask(call))).collect();
@@ -136,7 +136,7 @@ impl Connection {
         let result = done.unwrap_or_else(|| {
             self.broken.store(true, Ordering::Relaxed);
             let error = Error::Unavailable("the database does not answer".to_owned());
-            Err(Failure { error, is_worth_retrying: false, is_in_doubt: true })
+            Err(QueryError { error, is_worth_retrying: false, is_in_doubt: true })
         });
         self.counters.ran(calls.len());
         result
@@ -161,19 +161,19 @@ impl Connection {
         &self,
         sql: &'static str,
         params: Vec<Param<'_>>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<QueryAnswer, QueryError> {
         let mut answers = self.run(&[Call::new(sql, params)]).await?;
         answers.pop().ok_or_else(|| Error::Bug("a statement without an answer".to_owned()).into())
     }
 
     /// Runs a text with several statements, without preparing it.
-    pub(super) async fn script(&self, sql: &str) -> Result<(), Failure> {
+    pub(super) async fn script(&self, sql: &str) -> Result<(), QueryError> {
         self.client.batch_execute(sql).await.map_err(|error| self.failure(&error))
     }
 
     /// Prepares statements that this connection has not run before, so that all of them can be sent
     /// together and in order.
-    async fn prepare(&self, calls: &[Call<'_>]) -> Result<(), Failure> {
+    async fn prepare(&self, calls: &[Call<'_>]) -> Result<(), QueryError> {
         for call in calls {
             if self.known(call.sql).is_none() {
                 let statement = self.client.prepare(call.sql).await;
@@ -184,7 +184,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn ask(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+    async fn ask(&self, call: &Call<'_>) -> Result<QueryAnswer, QueryError> {
         let Some(statement) = self.known(call.sql) else {
             return Err(Error::Bug("a statement that was not prepared".to_owned()).into());
         };
@@ -196,16 +196,16 @@ impl Connection {
             while let Some(row) = stream.try_next().await? {
                 rows.push(row);
             }
-            Ok(Answer { rows, count: stream.rows_affected().unwrap_or_default() })
+            Ok(QueryAnswer { rows, count: stream.rows_affected().unwrap_or_default() })
         };
         work.await.map_err(|error| self.failure(&error))
     }
 
-    fn failure(&self, error: &tokio_postgres::Error) -> Failure {
+    fn failure(&self, error: &tokio_postgres::Error) -> QueryError {
         if is_lost(error) {
             self.broken.store(true, Ordering::Relaxed);
         }
-        Failure {
+        QueryError {
             error: from_postgres(error),
             is_worth_retrying: is_worth_retrying(error),
             is_in_doubt: is_in_doubt(error),
@@ -224,10 +224,10 @@ impl Connection {
 
 /// Waits for all futures. They are first polled in order, which is the order in which they are
 /// sent.
-async fn in_order<T, F: Future<Output = Result<T, Failure>>>(
+async fn in_order<T, F: Future<Output = Result<T, QueryError>>>(
     futures: &mut [Pin<Box<F>>],
-) -> Result<Vec<T>, Failure> {
-    let mut results: Vec<Option<Result<T, Failure>>> = futures.iter().map(|_| None).collect();
+) -> Result<Vec<T>, QueryError> {
+    let mut results: Vec<Option<Result<T, QueryError>>> = futures.iter().map(|_| None).collect();
     poll_fn(|cx| {
         let mut is_ready = true;
         for (future, result) in futures.iter_mut().zip(&mut results) {

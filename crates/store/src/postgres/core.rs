@@ -20,7 +20,7 @@ use super::node_lease::MissingSessions;
 use super::notice::Notifier;
 use super::options::{LeaseClock, Options};
 use super::pool::Pool;
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 use super::{check, compact, feed, history, inbox, instance, node, purge, sweep, task};
 use crate::row::Columns;
 use crate::sweep::Sweep;
@@ -39,7 +39,7 @@ pub(super) struct Core {
     /// For lists.
     pub(super) readers: Arc<Pool>,
     pub(super) committer: Committer,
-    pub(super) counters: Arc<Counters>,
+    pub(super) counters: Arc<PostgresCounters>,
     pub(super) notifier: Arc<Notifier>,
     pub(super) monitor: Arc<ConnectionMonitor>,
     pub(super) missing_sessions: MissingSessions,
@@ -48,7 +48,7 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) async fn open(options: Options, runtime: Handle) -> Result<Self, Error> {
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(PostgresCounters::default());
         let (monitor, probes) = ConnectionMonitor::new(Arc::clone(&counters));
         let connector = Connector::new(&options, Arc::clone(&counters), Arc::clone(&monitor))?;
         let connector = Arc::new(connector);

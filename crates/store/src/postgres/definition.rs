@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::DefinitionId;
 use meantime_kernel::store::{DefinitionFilter, DefinitionHead, DefinitionRow, Error};
 
-use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::text::{text, text_if};
 use crate::row::definition::{columns, head, head_columns, read_lenient, wanted};
 use crate::row::{Columns, int, packed};
@@ -94,7 +94,7 @@ impl<'a> Changes<'a> {
 pub(super) async fn get(
     connection: &Connection,
     id: DefinitionId,
-) -> Result<Option<DefinitionRow>, Failure> {
+) -> Result<Option<DefinitionRow>, QueryError> {
     Ok(connection.one(GET, values![int(id.0)]).await?.first(read_lenient)?)
 }
 
@@ -102,7 +102,7 @@ pub(super) async fn get(
 pub(super) async fn list(
     connection: &Connection,
     filter: &DefinitionFilter,
-) -> Result<Vec<DefinitionRow>, Failure> {
+) -> Result<Vec<DefinitionRow>, QueryError> {
     let found = match &filter.name {
         Some(name) => connection.one(NAMED, values![text(name)]).await?,
         None => connection.one(LIST, Vec::new()).await?,
@@ -117,7 +117,7 @@ pub(super) fn heads(names: &BTreeSet<String>) -> Call<'_> {
 }
 
 pub(super) fn read_heads(
-    answer: &Answer,
+    answer: &QueryAnswer,
     names: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Vec<DefinitionHead>>, Error> {
     let mut found: BTreeMap<String, Vec<DefinitionHead>> =
@@ -133,10 +133,10 @@ pub(super) fn next_id() -> Call<'static> {
     Call::plain(NEXT_ID)
 }
 
-pub(super) fn read_next_id(answer: &Answer) -> Result<u64, Error> {
+pub(super) fn read_next_id(answer: &QueryAnswer) -> Result<u64, Error> {
     Ok(answer.first(|row| row.number(0))?.unwrap_or(1))
 }
 
-pub(super) async fn ids(connection: &Connection) -> Result<Vec<DefinitionId>, Failure> {
+pub(super) async fn ids(connection: &Connection) -> Result<Vec<DefinitionId>, QueryError> {
     Ok(connection.one(IDS, Vec::new()).await?.read(|row| row.number(0).map(DefinitionId))?)
 }

@@ -10,7 +10,7 @@ use super::migration::{MIGRATIONS, applied};
 use super::monitor::ConnectionMonitor;
 use super::options::Options;
 use super::pool::SNAPSHOT;
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 
 /// Every problem as a line of text; `None` if the database contains no store. Calls `visit` with
 /// every live instance that can be read.
@@ -18,7 +18,7 @@ pub(super) async fn examine(
     options: &Options,
     visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
 ) -> Result<Option<Vec<String>>, Error> {
-    let counters = Arc::new(Counters::default());
+    let counters = Arc::new(PostgresCounters::default());
     // Probes are not answered here: only the timeouts of statements apply.
     let (monitor, _probes) = ConnectionMonitor::new(Arc::clone(&counters));
     let connection = Connector::new(options, counters, monitor)?.connect().await?;

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use meantime_core::Timestamp;
 use meantime_kernel::store::{Plan, Write};
 
-use super::connection::{Answer, Call};
+use super::connection::{Call, QueryAnswer};
 use crate::row::Columns;
 
 const OLDEST: &str = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint \
@@ -111,7 +111,7 @@ pub(super) fn oldest() -> Call<'static> {
 }
 
 /// The smallest number that any node may still add.
-pub(super) fn read_horizon(answer: &Answer) -> Result<u64, meantime_kernel::store::Error> {
+pub(super) fn read_horizon(answer: &QueryAnswer) -> Result<u64, meantime_kernel::store::Error> {
     let began = answer.first(|row| row.instant_if(0, "activity"))?.flatten();
     // The statement itself is a transaction, so there is always one.
     let began = began.unwrap_or(Timestamp::MIN).saturating_add_millis(-MARGIN_MS);

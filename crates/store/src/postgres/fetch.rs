@@ -11,7 +11,7 @@ use meantime_kernel::store::{
 };
 
 use super::claim::Claims;
-use super::connection::{Answer, Call, Connection, Failure};
+use super::connection::{Call, Connection, QueryAnswer, QueryError};
 use super::pool::{Pool, PooledConnection};
 use super::{inbox, incident, instance, task};
 use crate::row::Columns;
@@ -24,8 +24,8 @@ pub(super) struct Hold {
 
 impl Hold {
     /// The hold that [`fetch`] put into a result.
-    pub(super) fn of(taken: Fetched) -> Option<Self> {
-        taken.hold.and_then(|hold| hold.downcast::<Self>().ok()).map(|hold| *hold)
+    pub(super) fn of(fetched: Fetched) -> Option<Self> {
+        fetched.hold.and_then(|hold| hold.downcast::<Self>().ok()).map(|hold| *hold)
     }
 }
 
@@ -44,7 +44,7 @@ impl Locked {
         fences
     }
 
-    pub(super) fn add_instances(&mut self, answer: &Answer) -> Result<(), Error> {
+    pub(super) fn add_instances(&mut self, answer: &QueryAnswer) -> Result<(), Error> {
         for (id, turn_no) in answer.read(|row| Ok((row.instance(0, 1)?, row.number(2)?)))? {
             self.turns.insert(id, turn_no);
         }
@@ -63,7 +63,7 @@ pub(super) async fn fetch(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fe
     }
 }
 
-async fn attempt(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, Failure> {
+async fn attempt(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, QueryError> {
     let mut pooled = pool.acquire().await?;
     let begin = pooled.begin();
     let wanted = Request::new(request);
@@ -100,7 +100,7 @@ struct Request<'a> {
 
 /// The rows that were found.
 #[derive(Default)]
-struct Snapshot {
+struct FetchedRows {
     rows: BTreeMap<InstanceId, InstanceRow>,
     inboxes: BTreeMap<InstanceId, Vec<InboxRow>>,
     tasks: BTreeMap<TaskId, TaskRow>,
@@ -130,7 +130,7 @@ impl<'a> Request<'a> {
         let request = self.request;
         let mut calls = Vec::new();
         if !self.rows.is_empty() {
-            calls.push(instance::take(&self.rows));
+            calls.push(instance::lock_and_fetch(&self.rows));
         }
         if !self.locks.is_empty() {
             calls.push(instance::lock(&self.locks));
@@ -148,9 +148,9 @@ impl<'a> Request<'a> {
     }
 
     /// Reads the answers to [`Self::calls`].
-    fn read(&self, mut answers: impl Iterator<Item = Answer>) -> Result<Snapshot, Error> {
+    fn read(&self, mut answers: impl Iterator<Item = QueryAnswer>) -> Result<FetchedRows, Error> {
         let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
-        let mut found = Snapshot::default();
+        let mut found = FetchedRows::default();
         if let Some(answer) = next(!self.rows.is_empty()) {
             for row in instance::read_rows(&answer)? {
                 found.locked.turns.insert(row.id, row.turn_no);
@@ -174,13 +174,13 @@ impl<'a> Request<'a> {
     }
 }
 
-impl Snapshot {
+impl FetchedRows {
     /// An instance that was not found either does not exist, or another transaction has locked it.
     async fn look_for_busy(
         &mut self,
         connection: &Connection,
         request: &Request<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), QueryError> {
         let wanted = request.rows.iter().chain(&request.locks).copied();
         let missing: Vec<InstanceId> =
             wanted.filter(|id| !self.locked.turns.contains_key(id)).collect();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, ChannelKind, ChannelSnapshot, Error, Lookups, Snapshot};
 
-use super::connection::{Answer, Call};
+use super::connection::{Call, QueryAnswer};
 use super::{
     answer, definition, instance, instance_tag, message, message_id, occurrence, subscription,
     tree, trigger_start,
@@ -18,7 +18,7 @@ pub(super) struct Find<'a> {
     now: Timestamp,
     keys: Vec<&'a str>,
     channels: Vec<(&'a ChannelKey, usize)>,
-    readers: Vec<message::Reader<'a>>,
+    readers: Vec<message::MessageReader<'a>>,
     returned: Vec<(&'a ChannelKey, u64)>,
     children: Vec<InstanceId>,
     live: Vec<InstanceId>,
@@ -41,7 +41,7 @@ impl<'a> Find<'a> {
         keys.dedup();
         let readers = lookups.readers.iter().flat_map(|(channel, definitions)| {
             let limit = lookups.channels.get(channel).copied().unwrap_or_default();
-            definitions.iter().map(move |name| message::Reader::new(channel, limit, name))
+            definitions.iter().map(move |name| message::MessageReader::new(channel, limit, name))
         });
         Self {
             lookups,
@@ -103,7 +103,10 @@ impl<'a> Find<'a> {
     }
 
     /// Reads the answers to [`Self::calls`].
-    pub(super) fn read(&self, answers: impl Iterator<Item = Answer>) -> Result<Snapshot, Error> {
+    pub(super) fn read(
+        &self,
+        answers: impl Iterator<Item = QueryAnswer>,
+    ) -> Result<Snapshot, Error> {
         let lookups = self.lookups;
         let mut answers = answers;
         let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
@@ -131,7 +134,7 @@ impl<'a> Find<'a> {
         let mut messages = Vec::new();
         if let Some(answer) = next(!self.readers.is_empty()) {
             let asked: Vec<&ChannelKey> =
-                self.readers.iter().map(message::Reader::channel).collect();
+                self.readers.iter().map(message::MessageReader::channel).collect();
             messages.extend(message::read_messages(&answer, &asked)?);
         }
         if let Some(answer) = next(!self.returned.is_empty()) {

@@ -3,7 +3,7 @@
 use meantime_kernel::history::pack;
 use meantime_kernel::store::HistoryRow;
 
-use super::connection::{Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryError, arrays, values};
 use crate::row::history::{columns, read};
 use crate::row::{id_order, id_random, int};
 
@@ -50,7 +50,7 @@ pub(super) async fn chain(
     connection: &Connection,
     from: u64,
     limit: usize,
-) -> Result<Vec<HistoryRow>, Failure> {
+) -> Result<Vec<HistoryRow>, QueryError> {
     if limit == 0 {
         return Ok(Vec::new());
     }
@@ -64,7 +64,7 @@ pub(super) async fn since(
     after: u64,
     before: u64,
     limit: usize,
-) -> Result<Vec<HistoryRow>, Failure> {
+) -> Result<Vec<HistoryRow>, QueryError> {
     let before = int(before.min(u64::MAX >> 1));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(connection.one(SINCE, values![int(after), before, limit]).await?.read(read)?)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{IncidentId, InstanceId};
 use meantime_kernel::store::{Error, InboxRow, Partition};
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use super::keyed::Keyed;
 use crate::row::inbox::{columns, read};
 use crate::row::{Columns, id_order, id_random, int, packed};
@@ -120,7 +120,7 @@ pub(super) fn heads(instances: &[InstanceId], limit: usize) -> Call<'static> {
 
 /// Reads the heads. Instances with an event that cannot be decoded are returned separately.
 pub(super) fn read_heads(
-    answer: &Answer,
+    answer: &QueryAnswer,
     damaged: &mut BTreeMap<InstanceId, String>,
 ) -> Result<BTreeMap<InstanceId, Vec<InboxRow>>, Error> {
     let mut heads: BTreeMap<InstanceId, Vec<InboxRow>> = BTreeMap::new();
@@ -143,6 +143,6 @@ pub(super) fn owners(partition: Partition) -> Call<'static> {
     Call::new(OWNERS, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }
 
-pub(super) fn read_owners(answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+pub(super) fn read_owners(answer: &QueryAnswer) -> Result<Vec<InstanceId>, Error> {
     answer.read(|row| row.instance(0, 1))
 }

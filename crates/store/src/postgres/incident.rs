@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use meantime_core::{Failure as What, IncidentId, InstanceId, Json};
+use meantime_core::{Failure, IncidentId, InstanceId, Json};
 use meantime_kernel::store::{Error, IncidentRow, Page};
 
-use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::keyed::Keyed;
 use super::text::text;
 use crate::row::incident::{columns, read_lenient};
@@ -87,7 +87,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn data(failure: &What) -> Option<&str> {
+fn data(failure: &Failure) -> Option<&str> {
     failure.data.as_ref().map(Json::as_str)
 }
 
@@ -95,14 +95,14 @@ pub(super) fn get(ids: &[IncidentId]) -> Call<'static> {
     Call::new(GET, arrays!(ids, |id| [id.to_bytes().to_vec()]))
 }
 
-pub(super) fn read_rows(answer: &Answer) -> Result<Vec<IncidentRow>, Error> {
+pub(super) fn read_rows(answer: &QueryAnswer) -> Result<Vec<IncidentRow>, Error> {
     Ok(answer.read(read_lenient)?.into_iter().flatten().collect())
 }
 
 pub(super) async fn one(
     connection: &Connection,
     id: IncidentId,
-) -> Result<Option<IncidentRow>, Failure> {
+) -> Result<Option<IncidentRow>, QueryError> {
     let answers = connection.run(&[get(&[id])]).await?;
     Ok(answers.first().map(read_rows).transpose()?.unwrap_or_default().pop())
 }
@@ -112,7 +112,7 @@ pub(super) async fn list(
     connection: &Connection,
     instance: Option<InstanceId>,
     page: Page<IncidentId>,
-) -> Result<Vec<IncidentRow>, Failure> {
+) -> Result<Vec<IncidentRow>, QueryError> {
     // An empty value comes before every id.
     let after = page.after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);

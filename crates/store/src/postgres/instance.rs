@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::InstanceId;
 use meantime_kernel::store::{ChildRef, Error, InstanceRow, Partition};
 
-use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::text::text_if;
 use crate::row::instance::{
     child, columns, meta_column, open_column, parent_column, read, read_lenient,
@@ -35,7 +35,7 @@ const TURN: &str = "UPDATE instance AS i SET turn_no = n.turn_no, phase = n.phas
 
 // Sorted by id, and without waiting for locks: another transaction holds a row only briefly, and
 // the machine tries it again.
-const TAKE: &str = concat!(
+const LOCK_AND_FETCH: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i WHERE i.id_order = ANY ($1::bigint[]) ORDER BY i.id_order \
@@ -63,8 +63,19 @@ const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
      WHERE phase IN ('starting', 'yielding') AND (id_random & 255) % $1 = $2";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[INSERT, TURN, TAKE, LOCK, WHICH, GET_ALL, GET, LIVE, KEY_HOLDERS, CHILDREN, UNFINISHED];
+pub(super) const STATEMENTS: &[&str] = &[
+    INSERT,
+    TURN,
+    LOCK_AND_FETCH,
+    LOCK,
+    WHICH,
+    GET_ALL,
+    GET,
+    LIVE,
+    KEY_HOLDERS,
+    CHILDREN,
+    UNFINISHED,
+];
 
 /// The changes of a plan to instances.
 #[derive(Default)]
@@ -137,7 +148,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Ids for which the answer to [`Self::insert_call`] shows that a row existed already.
-    pub(super) fn taken_ids(&self, answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+    pub(super) fn taken_ids(&self, answer: &QueryAnswer) -> Result<Vec<InstanceId>, Error> {
         let inserted = answer.read(|row| row.integer(0))?;
         let is_new = |id: &InstanceId| inserted.contains(&id_order(*id));
         Ok(self.inserts.keys().copied().filter(|id| !is_new(id)).collect())
@@ -145,8 +156,8 @@ impl<'a> Changes<'a> {
 }
 
 /// Reads and locks instances.
-pub(super) fn take(ids: &[InstanceId]) -> Call<'static> {
-    Call::new(TAKE, values![orders(ids)])
+pub(super) fn lock_and_fetch(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(LOCK_AND_FETCH, values![orders(ids)])
 }
 
 /// Locks instances; the answer has their ids and turn numbers.
@@ -181,7 +192,7 @@ pub(super) fn key_holders(keys: &[&str]) -> Call<'static> {
 
 /// Reads an answer to [`key_holders`].
 pub(super) fn read_holders(
-    answer: &Answer,
+    answer: &QueryAnswer,
 ) -> Result<BTreeMap<(String, String), InstanceId>, Error> {
     let mut read = answer.read(|row| Ok(((row.text(0)?, row.text(1)?), row.instance(2, 3)?)))?;
     // If there are several, the oldest counts.
@@ -196,7 +207,10 @@ pub(super) fn children(parents: &[InstanceId]) -> Call<'static> {
 
 /// Reads the children of one parent from an answer to [`children`], in the order of the effects
 /// that started them.
-pub(super) fn read_children(answer: &Answer, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
+pub(super) fn read_children(
+    answer: &QueryAnswer,
+    parent: InstanceId,
+) -> Result<Vec<ChildRef>, Error> {
     let mut found = Vec::new();
     for row in &answer.rows {
         if row.integer(3)? == id_order(parent) {
@@ -211,21 +225,21 @@ pub(super) fn read_children(answer: &Answer, parent: InstanceId) -> Result<Vec<C
 pub(super) async fn children_of(
     connection: &Connection,
     parent: InstanceId,
-) -> Result<Vec<ChildRef>, Failure> {
+) -> Result<Vec<ChildRef>, QueryError> {
     let answers = connection.run(&[children(&[parent])]).await?;
     let found = answers.first().map(|answer| read_children(answer, parent)).transpose()?;
     Ok(found.unwrap_or_default())
 }
 
 /// Reads the decodable parts of each row.
-pub(super) fn read_rows(answer: &Answer) -> Result<Vec<InstanceRow>, Error> {
+pub(super) fn read_rows(answer: &QueryAnswer) -> Result<Vec<InstanceRow>, Error> {
     answer.read(read_lenient)
 }
 
 pub(super) async fn get(
     connection: &Connection,
     id: InstanceId,
-) -> Result<Option<InstanceRow>, Failure> {
+) -> Result<Option<InstanceRow>, QueryError> {
     let answer = connection.one(GET, values![id_order(id), id_random(id)]).await?;
     Ok(answer.first(read)?)
 }
@@ -234,7 +248,7 @@ pub(super) async fn get(
 pub(super) async fn get_lenient(
     connection: &Connection,
     id: InstanceId,
-) -> Result<Option<InstanceRow>, Failure> {
+) -> Result<Option<InstanceRow>, QueryError> {
     let answer = connection.one(GET, values![id_order(id), id_random(id)]).await?;
     Ok(answer.first(read_lenient)?)
 }
@@ -244,6 +258,6 @@ pub(super) fn unfinished(partition: Partition) -> Call<'static> {
     Call::new(UNFINISHED, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }
 
-pub(super) fn read_unfinished(answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+pub(super) fn read_unfinished(answer: &QueryAnswer) -> Result<Vec<InstanceId>, Error> {
     Ok(answer.read(unfinished_row)?.into_iter().flatten().collect())
 }

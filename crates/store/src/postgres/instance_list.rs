@@ -3,7 +3,7 @@
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase};
 
-use super::connection::{Connection, Failure, Param, values};
+use super::connection::{Connection, Param, QueryError, values};
 use super::definition;
 use super::text::text;
 use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient};
@@ -60,7 +60,7 @@ pub(super) async fn list(
     connection: &Connection,
     filter: &InstanceFilter,
     page: Page<InstanceId>,
-) -> Result<Vec<InstanceRow>, Failure> {
+) -> Result<Vec<InstanceRow>, QueryError> {
     let walk = Walk { connection, filter, page };
     let only = |phases: &dyn Fn(&Phase) -> bool| {
         !filter.phases.is_empty() && filter.phases.iter().all(phases)
@@ -99,7 +99,7 @@ pub(super) async fn list(
 async fn definitions(
     connection: &Connection,
     filter: &InstanceFilter,
-) -> Result<Vec<DefinitionId>, Failure> {
+) -> Result<Vec<DefinitionId>, QueryError> {
     if filter.definitions.is_empty() {
         return definition::ids(connection).await;
     }
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         &self,
         sql: &'static str,
         what: impl Fn() -> Option<Param<'a>>,
-    ) -> Result<Vec<InstanceRow>, Failure> {
+    ) -> Result<Vec<InstanceRow>, QueryError> {
         let limit = self.page.limit;
         let mut before = self.page.after.map_or(i64::MAX, id_order);
         let mut found = Vec::new();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{Attribute, InstanceId};
 use meantime_kernel::store::Error;
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use super::text::text;
 use crate::row::{Columns, id_order};
 
@@ -54,7 +54,7 @@ pub(super) fn live(tags: &BTreeSet<String>) -> Call<'static> {
 
 /// The instances of each tag, oldest first.
 pub(super) fn read_live(
-    answer: &Answer,
+    answer: &QueryAnswer,
     tags: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Vec<InstanceId>>, Error> {
     let mut found = answer.read(|row| Ok((row.text(0)?, row.instance(1, 2)?)))?;

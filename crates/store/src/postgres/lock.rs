@@ -28,28 +28,28 @@ pub(super) const TRY_ALONE: &str = "SELECT pg_try_advisory_xact_lock($1)";
 pub(super) const STATEMENTS: &[&str] = &[SHARED, ALONE, EACH, TRY_ALONE];
 
 /// "Meantime" in ASCII. This number and the next ones are ours; all others are hashes.
-const FIRST: i64 = 0x4d65_616e_7469_6d65;
+const FIRST_LOCK: i64 = 0x4d65_616e_7469_6d65;
 
 /// Held by the process that migrates.
-pub(super) const MIGRATION: i64 = FIRST;
+pub(super) const MIGRATION: i64 = FIRST_LOCK;
 /// Held by the process that owns a database which is not shared.
-pub(super) const OWNER: i64 = FIRST + 1;
+pub(super) const OWNER: i64 = FIRST_LOCK + 1;
 /// Held while a process acquires or renews a lease.
-pub(super) const NODE_LEASES: i64 = FIRST + 2;
+pub(super) const NODE_LEASES: i64 = FIRST_LOCK + 2;
 /// Held by the node that runs retention.
-pub(super) const MAINTENANCE: i64 = FIRST + 3;
+pub(super) const MAINTENANCE: i64 = FIRST_LOCK + 3;
 /// Held by plans: shared together with names, or exclusively.
-const ALL: i64 = FIRST + 4;
+const ALL: i64 = FIRST_LOCK + 4;
 
 /// The largest number of names that are locked individually.
-const MANY: usize = 128;
+const MAX_INDIVIDUAL_LOCKS: usize = 128;
 
 /// The statements that lock everything a plan decides about.
 pub(super) fn calls(plan: &Plan, lookups: &Lookups) -> Vec<Call<'static>> {
     let names = names(plan, lookups);
     if names.is_empty() {
         Vec::new()
-    } else if names.len() > MANY {
+    } else if names.len() > MAX_INDIVIDUAL_LOCKS {
         vec![Call::new(ALONE, values![ALL])]
     } else {
         let names: Vec<i64> = names.into_iter().collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, ChannelKind, Error, MessageRow};
 
-use super::connection::{Answer, Call, Param, arrays, values};
+use super::connection::{Call, Param, QueryAnswer, arrays, values};
 use super::keyed::Keyed;
 use super::text::text;
 use crate::row::message::{had, mark, read};
@@ -125,7 +125,7 @@ pub(super) fn channel_params<'a>(channels: &[(&'a ChannelKey, usize)]) -> Vec<Pa
 
 /// The oldest messages of each channel that a definition has not received and that have not
 /// expired.
-pub(super) fn fresh<'a>(readers: &'a [Reader<'a>], now: Timestamp) -> Call<'a> {
+pub(super) fn fresh<'a>(readers: &'a [MessageReader<'a>], now: Timestamp) -> Call<'a> {
     let mut params = arrays!(readers, |it| [
         it.channel.kind.name(),
         text(&it.channel.key),
@@ -138,13 +138,13 @@ pub(super) fn fresh<'a>(readers: &'a [Reader<'a>], now: Timestamp) -> Call<'a> {
 }
 
 /// A definition that reads a channel.
-pub(super) struct Reader<'a> {
+pub(super) struct MessageReader<'a> {
     channel: &'a ChannelKey,
     limit: usize,
     mark: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MessageReader<'a> {
     pub(super) fn new(channel: &'a ChannelKey, limit: usize, definition: &str) -> Self {
         Self { channel, limit, mark: mark(definition) }
     }
@@ -164,7 +164,7 @@ pub(super) fn kept<'a>(positions: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
 
 /// Messages of either query; the first column is the index of the request, from 1.
 pub(super) fn read_messages(
-    answer: &Answer,
+    answer: &QueryAnswer,
     asked: &[&ChannelKey],
 ) -> Result<Vec<MessageRow>, Error> {
     let mut found = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::Timestamp;
 use meantime_kernel::store::Error;
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use super::text::text;
 use crate::row::Columns;
 
@@ -29,6 +29,6 @@ pub(super) fn known(ids: &BTreeSet<String>, now: Timestamp) -> Call<'_> {
     Call::new(KNOWN, values![ids, now.as_millis()])
 }
 
-pub(super) fn read_known(answer: &Answer) -> Result<BTreeSet<String>, Error> {
+pub(super) fn read_known(answer: &QueryAnswer) -> Result<BTreeSet<String>, Error> {
     Ok(answer.read(|row| row.text(0))?.into_iter().collect())
 }

@@ -6,9 +6,9 @@
 
 use meantime_kernel::store::Error;
 
-use super::connection::{Connection, Failure, values};
+use super::connection::{Connection, QueryError, values};
 use super::lock;
-use crate::migration::{Migration, check_known};
+use crate::migration::{Migration, check_known, migrations};
 use crate::row::Columns;
 
 const LOCK: &str = "SELECT pg_advisory_lock($1)";
@@ -28,18 +28,12 @@ const CLOCK: &str =
     "SELECT greatest((SELECT clock_at FROM node), (SELECT max(clock_at) FROM commit_row))";
 
 /// Every migration, in order; the first has number 1.
-pub(super) const MIGRATIONS: &[Migration] = &[
-    Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
-    Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
-    Migration {
-        name: "0003_node_lease_session.sql",
-        sql: include_str!("migrations/0003_node_lease_session.sql"),
-    },
-    Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
-    Migration {
-        name: "0005_message_definitions.sql",
-        sql: include_str!("migrations/0005_message_definitions.sql"),
-    },
+pub(super) const MIGRATIONS: &[Migration] = migrations![
+    "0001_init.sql",
+    "0002_occurrence.sql",
+    "0003_node_lease_session.sql",
+    "0004_tree.sql",
+    "0005_message_definitions.sql",
 ];
 
 /// Runs missing migrations, one process at a time.
@@ -90,7 +84,7 @@ async fn recorded(connection: &Connection) -> Result<Vec<String>, Error> {
     }
 }
 
-async fn apply(connection: &Connection, number: usize, step: &Migration) -> Result<(), Failure> {
+async fn apply(connection: &Connection, number: usize, step: &Migration) -> Result<(), QueryError> {
     let work = async {
         connection.script("BEGIN").await?;
         let mut clock = 0;

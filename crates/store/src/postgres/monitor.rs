@@ -26,7 +26,7 @@ use super::connection::{Connection, values};
 use super::lock;
 use super::notice::Notifier;
 use super::options::Options;
-use super::stats::Counters;
+use super::stats::PostgresCounters;
 use crate::row::Columns;
 
 const OWN: &str = "SELECT pg_advisory_lock($1)";
@@ -66,7 +66,7 @@ pub(super) struct ConnectionMonitor {
     /// Requests to probe the connection, each with a channel for the result if a caller waits for
     /// it.
     probes: mpsc::UnboundedSender<Option<oneshot::Sender<()>>>,
-    counters: Arc<Counters>,
+    counters: Arc<PostgresCounters>,
 }
 
 /// The receiving end of probe requests.
@@ -81,7 +81,7 @@ pub(super) struct MonitorSession {
 }
 
 impl ConnectionMonitor {
-    pub(super) fn new(counters: Arc<Counters>) -> (Arc<Self>, ProbeRequests) {
+    pub(super) fn new(counters: Arc<PostgresCounters>) -> (Arc<Self>, ProbeRequests) {
         let (probes, requests) = mpsc::unbounded_channel();
         let (status, listener) = (watch::Sender::new(Status::default()), Mutex::default());
         (Arc::new(Self { status, listener, probes, counters }), requests)
@@ -146,7 +146,7 @@ impl ConnectionMonitor {
     fn mark_lost(&self, why: String) {
         let is_news = self.status.borrow().lost.is_none();
         if is_news {
-            Counters::add(&self.counters.losses, 1);
+            PostgresCounters::add(&self.counters.losses, 1);
             self.status.send_modify(|it| {
                 it.losses += 1;
                 it.lost = Some(why.clone());

@@ -5,7 +5,7 @@ use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 
-use super::connection::{Answer, Call, values};
+use super::connection::{Call, QueryAnswer, values};
 use super::operation;
 use super::pool::Pool;
 use crate::row::Columns;
@@ -26,7 +26,7 @@ pub(super) fn get(lease_term: Option<i64>) -> Call<'static> {
     Call::new(GET, values![lease_term.unwrap_or_default()])
 }
 
-pub(super) fn read(answer: &Answer) -> Result<Recovered, Error> {
+pub(super) fn read(answer: &QueryAnswer) -> Result<Recovered, Error> {
     let node = answer.first(|row| {
         Ok(Recovered {
             epoch: row.count(0, "node")?,

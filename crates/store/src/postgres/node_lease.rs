@@ -18,7 +18,7 @@ use meantime_core::Timestamp;
 use meantime_kernel::store::{Error, Membership, NodeIndex};
 
 use super::batch::{self, CommitRows};
-use super::connection::{Call, Failure, values};
+use super::connection::{Call, QueryError, values};
 use super::core::Core;
 use super::options::LeaseClock;
 use super::pool::{Pool, PooledConnection};
@@ -55,7 +55,7 @@ const STALL_RECOVERY_MS: i64 = 3_000;
 const RECHECK_MARGIN_MS: i64 = 100;
 
 /// A lease in use.
-struct LeaseRow {
+struct NodeLeaseRow {
     node_index: NodeIndex,
     lease_term: i64,
     until: Timestamp,
@@ -83,7 +83,7 @@ impl MissingSessions {
         &self,
         session: Option<i64>,
         previous_heartbeat: Option<Timestamp>,
-        nodes: &[LeaseRow],
+        nodes: &[NodeLeaseRow],
         now: Timestamp,
     ) -> (Timestamp, BTreeMap<i64, Timestamp>) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ struct Observation {
 
 impl Observation {
     /// Whether the process of a lease is dead.
-    fn is_free(&self, lease: &LeaseRow) -> bool {
+    fn is_free(&self, lease: &NodeLeaseRow) -> bool {
         // Without a session lock, or with a simulated clock, only the expiry counts.
         let is_over = NodeIndex::is_free(lease.until, self.now);
         if self.lease_clock == LeaseClock::Caller || lease.session.is_none() {
@@ -138,7 +138,7 @@ impl Observation {
     }
 
     /// When a lease may be free, in milliseconds from now.
-    fn recheck_ms(&self, lease: &LeaseRow) -> Option<i64> {
+    fn recheck_ms(&self, lease: &NodeLeaseRow) -> Option<i64> {
         if self.lease_clock == LeaseClock::Caller || Some(lease.lease_term) == self.mine {
             return None;
         }
@@ -171,7 +171,7 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
         let number = u8::try_from(row.integer(0)?).unwrap_or(NodeIndex::COUNT);
         let (lease_term, until) = (row.integer(1)?, row.instant(2, "node_lease")?);
         let (session, is_gone) = (row.integer_if(3)?, row.flag(4)?);
-        Ok(LeaseRow { node_index: NodeIndex(number), lease_term, until, session, is_gone })
+        Ok(NodeLeaseRow { node_index: NodeIndex(number), lease_term, until, session, is_gone })
     })?;
     let mine = commit_rows.lease_term();
     let before = nodes.iter().find(|lease| Some(lease.lease_term) == mine);
@@ -227,10 +227,10 @@ pub(super) async fn leave(pool: &Arc<Pool>, commit_rows: &CommitRows) -> Result<
 /// its rows are locked, and whether it takes effect is being decided.
 async fn free_expired(
     pooled: &PooledConnection,
-    nodes: &[LeaseRow],
+    nodes: &[NodeLeaseRow],
     observation: &Observation,
-) -> Result<Vec<i64>, Failure> {
-    let is_gone = |lease: &&LeaseRow| {
+) -> Result<Vec<i64>, QueryError> {
+    let is_gone = |lease: &&NodeLeaseRow| {
         Some(lease.lease_term) != observation.mine && observation.is_free(lease)
     };
     let gone: Vec<i64> = nodes.iter().filter(is_gone).map(|lease| lease.lease_term).collect();
@@ -245,7 +245,7 @@ async fn free_expired(
     Ok(idle)
 }
 
-fn free_index(lease: &[LeaseRow]) -> Result<NodeIndex, Error> {
+fn free_index(lease: &[NodeLeaseRow]) -> Result<NodeIndex, Error> {
     let is_free =
         |node_index: &NodeIndex| !lease.iter().any(|lease| lease.node_index == *node_index);
     let free = (0..NodeIndex::COUNT).map(NodeIndex).find(is_free);
@@ -256,15 +256,15 @@ fn free_index(lease: &[LeaseRow]) -> Result<NodeIndex, Error> {
 mod tests {
     use super::*;
 
-    fn lease(until_s: i64, is_gone: bool) -> LeaseRow {
+    fn lease(until_s: i64, is_gone: bool) -> NodeLeaseRow {
         let until = Timestamp::from_millis(until_s * 1_000);
-        LeaseRow { node_index: NodeIndex(1), lease_term: 1, until, session: Some(7), is_gone }
+        NodeLeaseRow { node_index: NodeIndex(1), lease_term: 1, until, session: Some(7), is_gone }
     }
 
     /// A heartbeat at one second, after one at another second, by a node with earlier observations.
     fn observe(
         seen: &MissingSessions,
-        lease: &LeaseRow,
+        lease: &NodeLeaseRow,
         previous: i64,
         second: i64,
     ) -> Observation {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{InstanceId, OccurrenceOutcome, Timestamp};
 use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
 
-use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::text::text;
 use crate::row::occurrence::{columns, read};
 use crate::row::{Columns, id_order, id_random, int};
@@ -78,7 +78,7 @@ pub(super) fn taken(occurrences: &BTreeSet<(InstanceId, Timestamp)>) -> Call<'st
 }
 
 pub(super) fn read_taken(
-    answer: &Answer,
+    answer: &QueryAnswer,
     occurrences: &BTreeSet<(InstanceId, Timestamp)>,
 ) -> Result<BTreeSet<(InstanceId, Timestamp)>, Error> {
     let found = answer.read(|row| Ok((row.integer(0)?, row.integer(1)?)))?;
@@ -94,7 +94,7 @@ pub(super) async fn list(
     connection: &Connection,
     schedule: InstanceId,
     page: Page<OccurrenceKey>,
-) -> Result<Vec<OccurrenceRow>, Failure> {
+) -> Result<Vec<OccurrenceRow>, QueryError> {
     let (before, is_start) = page
         .after
         .map_or((i64::MAX, true), |after| (after.scheduled_at.as_millis(), after.is_start));

@@ -4,7 +4,7 @@ use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{OperationKind, OperationRow, Page};
 
-use super::connection::{Call, Connection, Failure, values};
+use super::connection::{Call, Connection, QueryError, values};
 use super::text::text;
 use crate::row::int;
 use crate::row::operation::{columns, read};
@@ -26,7 +26,7 @@ pub(super) fn add(kind: OperationKind, at: Timestamp, audit: &AuditInfo) -> Call
 pub(super) async fn list(
     connection: &Connection,
     page: Page<u64>,
-) -> Result<Vec<OperationRow>, Failure> {
+) -> Result<Vec<OperationRow>, QueryError> {
     let after = int(page.after.unwrap_or_default());
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     Ok(connection.one(LIST, values![after, limit]).await?.read(read)?)

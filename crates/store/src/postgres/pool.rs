@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::connect::Connector;
-use super::connection::{Call, Connection, Failure};
+use super::connection::{Call, Connection, QueryError};
 use super::monitor::ConnectionMonitor;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
@@ -18,7 +18,7 @@ const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 
 /// How long to wait for the rollback of dropped transactions.
-const LETTING_GO: Duration = Duration::from_secs(1);
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long to wait for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,13 +29,13 @@ pub(super) struct Pool {
     monitor: Arc<ConnectionMonitor>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
-    letting_go: watch::Sender<Letting>,
+    rollbacks: watch::Sender<Rollbacks>,
     runtime: Handle,
 }
 
 /// How many transactions were dropped, and how many of them have been rolled back.
 #[derive(Debug, Clone, Copy, Default)]
-struct Letting {
+struct Rollbacks {
     begun: u64,
     done: u64,
 }
@@ -48,8 +48,8 @@ impl Pool {
         runtime: Handle,
     ) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(size.max(1)));
-        let (idle, letting_go) = (Mutex::default(), watch::Sender::new(Letting::default()));
-        Arc::new(Self { connector, monitor, permits, idle, letting_go, runtime })
+        let (idle, rollbacks) = (Mutex::default(), watch::Sender::new(Rollbacks::default()));
+        Arc::new(Self { connector, monitor, permits, idle, rollbacks, runtime })
     }
 
     /// Acquires a connection, waiting until one is free. Dropped transactions of this process are
@@ -69,7 +69,7 @@ impl Pool {
     }
 
     async fn find(self: &Arc<Self>) -> Result<PooledConnection, Error> {
-        self.let_go().await;
+        self.wait_for_rollbacks().await;
         let permit = Arc::clone(&self.permits).acquire_owned();
         let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permit).await;
         let busy = |_| Error::Unavailable("all connections of the store are in use".to_owned());
@@ -84,15 +84,15 @@ impl Pool {
     }
 
     /// Waits until the transactions that this process has dropped so far are rolled back.
-    pub(super) async fn let_go(&self) {
-        let Letting { begun, done } = *self.letting_go.borrow();
+    pub(super) async fn wait_for_rollbacks(&self) {
+        let Rollbacks { begun, done } = *self.rollbacks.borrow();
         if done >= begun {
             return;
         }
-        let mut letting_go = self.letting_go.subscribe();
-        let wait = letting_go.wait_for(|it| it.done >= begun);
+        let mut rollbacks = self.rollbacks.subscribe();
+        let wait = rollbacks.wait_for(|it| it.done >= begun);
         // A connection that hangs is not waited for.
-        drop(tokio::time::timeout(LETTING_GO, wait).await);
+        drop(tokio::time::timeout(ROLLBACK_TIMEOUT, wait).await);
     }
 
     /// Drops idle connections: after a restart of the server all of them are broken.
@@ -133,13 +133,13 @@ impl PooledConnection {
     }
 
     /// Opens a transaction that sees one state, however long it reads.
-    pub(super) async fn begin_snapshot(&mut self) -> Result<(), Failure> {
+    pub(super) async fn begin_snapshot(&mut self) -> Result<(), QueryError> {
         self.is_open = true;
         self.run(&[Call::plain(SNAPSHOT)]).await.map(drop)
     }
 
     /// Commits the open transaction.
-    pub(super) async fn commit(&mut self) -> Result<(), Failure> {
+    pub(super) async fn commit(&mut self) -> Result<(), QueryError> {
         let done = self.run(&[Call::plain(COMMIT)]).await.map(drop);
         self.is_open = done.is_err();
         done
@@ -162,13 +162,13 @@ impl Drop for PooledConnection {
             return;
         }
         let pool = Arc::clone(&self.pool);
-        pool.letting_go.send_modify(|it| it.begun += 1);
+        pool.rollbacks.send_modify(|it| it.begun += 1);
         self.pool.runtime.spawn(async move {
             // If this fails, the connection is closed, which rolls back too.
             if connection.run(&[Call::plain(ROLLBACK)]).await.is_ok() {
                 pool.idle().push(connection);
             }
-            pool.letting_go.send_modify(|it| it.done += 1);
+            pool.rollbacks.send_modify(|it| it.done += 1);
         });
     }
 }

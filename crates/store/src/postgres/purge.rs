@@ -6,7 +6,7 @@
 use meantime_core::{Keep, Retention, Timestamp};
 use meantime_kernel::store::{Error, Purged};
 
-use super::connection::{Answer, Call, Connection, Failure, values};
+use super::connection::{Call, Connection, QueryAnswer, QueryError, values};
 use crate::row::Columns;
 
 const LAST_HISTORY: &str = "SELECT id_order, last_history FROM instance \
@@ -107,7 +107,7 @@ pub(super) async fn purge(
     retention: &Retention,
     now: Timestamp,
     limit: usize,
-) -> Result<(usize, Purged), Failure> {
+) -> Result<(usize, Purged), QueryError> {
     let mut purged = Purged::default();
     let mut gone = 0;
     for id_order in doomed {
@@ -135,7 +135,7 @@ async fn remove(
     id_order: i64,
     limit: usize,
     purged: &mut Purged,
-) -> Result<bool, Failure> {
+) -> Result<bool, QueryError> {
     let found = connection.one(LAST_HISTORY, values![vec![id_order]]).await?;
     let Some(last) = found.first(|row| row.integer(1))? else { return Ok(true) };
     if last != 0 {
@@ -173,7 +173,7 @@ async fn remove(
 pub(super) async fn next(
     connection: &Connection,
     retention: &Retention,
-) -> Result<Option<Timestamp>, Failure> {
+) -> Result<Option<Timestamp>, QueryError> {
     let calls: Vec<Call<'_>> = EXPIRING.iter().map(|table| Call::plain(table.first)).collect();
     let mut next: Option<Timestamp> = None;
     for (table, answer) in EXPIRING.iter().zip(connection.run(&calls).await?) {
@@ -184,7 +184,7 @@ pub(super) async fn next(
     Ok(next)
 }
 
-fn count(answer: &Answer) -> usize {
+fn count(answer: &QueryAnswer) -> usize {
     usize::try_from(answer.count).unwrap_or(usize::MAX)
 }
 
@@ -198,6 +198,6 @@ pub(super) fn alone() -> Call<'static> {
 }
 
 /// Whether no other node runs retention.
-pub(super) fn is_alone(answer: &Answer) -> Result<bool, Error> {
+pub(super) fn is_alone(answer: &QueryAnswer) -> Result<bool, Error> {
     Ok(answer.first(|row| row.flag(0))?.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Counters, for tests, benchmarks and metrics.
+//! Counters of the connections, for tests, benchmarks and metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub struct Stats {
 
 /// The same counters, shared between tasks.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct PostgresCounters {
     pub(super) commits: AtomicU64,
     pub(super) units: AtomicU64,
     pub(super) statements: AtomicU64,
@@ -36,7 +36,7 @@ pub(super) struct Counters {
     pub(super) losses: AtomicU64,
 }
 
-impl Counters {
+impl PostgresCounters {
     pub(super) fn add(counter: &AtomicU64, audit: usize) {
         counter.fetch_add(u64::try_from(audit).unwrap_or(u64::MAX), Ordering::Relaxed);
     }

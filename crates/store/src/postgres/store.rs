@@ -118,8 +118,8 @@ impl Store for PostgresStore {
         self.call(|core| async move { fetch::fetch(&core.writers, &request).await })
     }
 
-    fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
-        let hold = Hold::of(taken);
+    fn commit(&self, fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+        let hold = Hold::of(fetched);
         // Before any await: the number of the plan has just been assigned, and plans with larger
         // numbers may follow and be committed first.
         let under_way = self.core.committer.feed.begin(&plan);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 
-use super::connection::{Answer, Call, arrays};
+use super::connection::{Call, QueryAnswer, arrays};
 use super::keyed::Keyed;
 use super::message::{channel_params, position};
 use super::text::text;
@@ -87,7 +87,7 @@ pub(super) fn waiting<'a>(channels: &[(&'a ChannelKey, usize)]) -> Call<'a> {
 }
 
 pub(super) fn read_waiting(
-    answer: &Answer,
+    answer: &QueryAnswer,
     channels: &[(&ChannelKey, usize)],
 ) -> Result<BTreeMap<ChannelKey, VecDeque<SubscriptionRow>>, Error> {
     let mut found: BTreeMap<ChannelKey, VecDeque<SubscriptionRow>> = BTreeMap::new();

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::Timestamp;
-use meantime_kernel::store::PurgeRequest;
+use meantime_kernel::store::{PurgeRequest, RetentionDecision};
 
-use super::connection::{Call, Connection, Failure, values};
+use super::connection::{Call, Connection, QueryError, values};
 use crate::row::Columns;
-use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_columns, is_root};
+use crate::sweep::{Candidate, RANGE_ROWS, Range, Sweep, candidate_columns, is_root};
 
 const RANGE: &str = concat!(
     "SELECT ",
@@ -30,7 +30,7 @@ pub(super) async fn find_expired(
     connection: &Connection,
     sweep: &mut Sweep,
     request: &PurgeRequest,
-) -> Result<(), Failure> {
+) -> Result<(), QueryError> {
     sweep.begin(request);
     for _ in 0..Sweep::looks(request) {
         let Some(range) = sweep.next_range(request) else { break };
@@ -44,7 +44,7 @@ pub(super) async fn next(
     connection: &Connection,
     sweep: &Sweep,
     request: &PurgeRequest,
-) -> Result<Option<Timestamp>, Failure> {
+) -> Result<Option<Timestamp>, QueryError> {
     let found = connection.one(NEXT, values![sweep.position()]).await?;
     Ok(sweep.next(found.first(|row| row.integer(0))?, request))
 }
@@ -54,18 +54,18 @@ async fn look(
     sweep: &mut Sweep,
     range: Range,
     request: &PurgeRequest,
-) -> Result<(), Failure> {
+) -> Result<(), QueryError> {
     let limits = values![range.from, range.to, RANGE_ROWS];
     let rows = connection.one(RANGE, limits).await?.read(Candidate::read)?;
     let mut again: Option<Timestamp> = None;
     let mut expired: BTreeMap<i64, Timestamp> = BTreeMap::new();
     for row in &rows {
-        match row.judge(request) {
-            Judged::Expired(at) => {
+        match row.decide_retention(request) {
+            RetentionDecision::Delete { or_check_at: at } => {
                 expired.insert(row.id_order, at);
             }
-            Judged::At(at) => again = again.into_iter().chain([at]).min(),
-            Judged::Stays => {}
+            RetentionDecision::CheckAt(at) => again = again.into_iter().chain([at]).min(),
+            RetentionDecision::Keep => {}
         }
     }
     let mut trees = trees(connection, expired.keys().copied().collect()).await?;
@@ -83,7 +83,7 @@ async fn look(
 async fn trees(
     connection: &Connection,
     roots: Vec<i64>,
-) -> Result<BTreeMap<i64, Vec<i64>>, Failure> {
+) -> Result<BTreeMap<i64, Vec<i64>>, QueryError> {
     let mut trees: BTreeMap<i64, Vec<i64>> = roots.iter().map(|root| (*root, vec![])).collect();
     // Members of the next level, with their root.
     let mut level: BTreeMap<i64, i64> = roots.iter().map(|root| (*root, *root)).collect();

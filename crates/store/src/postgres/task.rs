@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::{TaskId, TaskKind, Timestamp};
 use meantime_kernel::store::{Error, Page, Partition, TaskFilter, TaskRow, TaskState, WaitingTask};
 
-use super::connection::{Answer, Call, Connection, Failure, Param, arrays, values};
+use super::connection::{Call, Connection, Param, QueryAnswer, QueryError, arrays, values};
 use super::text::{text, text_if};
 use crate::row::task::{
     columns, key_columns, kind_name, read, spec_column, waiting as waiting_row, waiting_columns,
@@ -228,7 +228,7 @@ pub(super) fn lock(ids: &[TaskId]) -> Call<'static> {
     Call::new(LOCK, keys(ids))
 }
 
-pub(super) fn read_claims(answer: &Answer) -> Result<Vec<(TaskId, u32)>, Error> {
+pub(super) fn read_claims(answer: &QueryAnswer) -> Result<Vec<(TaskId, u32)>, Error> {
     answer.read(|row| Ok((TaskId(row.effect(0, "task")?), row.count(4, "task")?)))
 }
 
@@ -237,7 +237,7 @@ pub(super) fn which(ids: &[TaskId]) -> Call<'static> {
     Call::new(WHICH, keys(ids))
 }
 
-pub(super) fn read_ids(answer: &Answer) -> Result<Vec<TaskId>, Error> {
+pub(super) fn read_ids(answer: &QueryAnswer) -> Result<Vec<TaskId>, Error> {
     answer.read(|row| row.effect(0, "task").map(TaskId))
 }
 
@@ -248,7 +248,7 @@ pub(super) fn get(ids: &[TaskId]) -> Call<'static> {
 
 /// Reads tasks. Those that cannot be decoded are returned separately.
 pub(super) fn read_lenient(
-    answer: &Answer,
+    answer: &QueryAnswer,
     damaged: &mut Vec<(TaskId, String)>,
 ) -> Result<Vec<TaskRow>, Error> {
     let mut tasks = Vec::new();
@@ -263,11 +263,14 @@ pub(super) fn read_lenient(
     Ok(tasks)
 }
 
-pub(super) fn read_rows(answer: &Answer) -> Result<Vec<TaskRow>, Error> {
+pub(super) fn read_rows(answer: &QueryAnswer) -> Result<Vec<TaskRow>, Error> {
     answer.read(read)
 }
 
-pub(super) async fn one(connection: &Connection, id: TaskId) -> Result<Option<TaskRow>, Failure> {
+pub(super) async fn one(
+    connection: &Connection,
+    id: TaskId,
+) -> Result<Option<TaskRow>, QueryError> {
     let answers = connection.run(&[get(&[id])]).await?;
     Ok(answers.first().map(read_rows).transpose()?.unwrap_or_default().pop())
 }
@@ -277,7 +280,7 @@ pub(super) async fn list(
     connection: &Connection,
     filter: &TaskFilter,
     page: Page<TaskId>,
-) -> Result<Vec<TaskRow>, Failure> {
+) -> Result<Vec<TaskRow>, QueryError> {
     let first = filter.instance.map_or((-1, -1, -1), |id| (id_order(id), -1, -1));
     let after = page.after.map_or((-1, -1, -1), |TaskId(key)| {
         (id_order(key.instance), int(key.turn_no), i64::from(key.ordinal))
@@ -305,7 +308,7 @@ pub(super) fn waiting(clock: Timestamp, partition: Partition) -> Call<'static> {
     Call::new(WAITING, values![clock.as_millis(), of, part])
 }
 
-pub(super) fn read_waiting(answer: &Answer) -> Result<Vec<WaitingTask>, Error> {
+pub(super) fn read_waiting(answer: &QueryAnswer) -> Result<Vec<WaitingTask>, Error> {
     let mut tasks = answer.read(waiting_row)?;
     tasks.sort_by_key(|task| task.id);
     Ok(tasks)

@@ -7,7 +7,7 @@ use meantime_kernel::store::{
     DueQuery, Page, Partition, TimerCount, TimerFilter, TimerKey, TimerRow,
 };
 
-use super::connection::{Call, Connection, Failure, arrays, values};
+use super::connection::{Call, Connection, QueryError, arrays, values};
 use super::instance;
 use super::text::text;
 use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
@@ -153,7 +153,7 @@ impl<'a> Changes<'a> {
 pub(super) async fn get(
     connection: &Connection,
     keys: &[TimerKey],
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     let keys: Vec<_> = keys.iter().copied().map(key_columns).collect();
     let params = arrays!(keys, |key| [key.0, key.1, key.2, key.3, i64::from(key.4), key.5]);
     Ok(connection.one(GET, params).await?.read(read)?)
@@ -163,7 +163,7 @@ pub(super) async fn get(
 pub(super) async fn due(
     connection: &Connection,
     query: DueQuery,
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     // No timer after a frozen key can fire.
     if query.after.is_some_and(|key| key.frozen) {
         return Ok(Vec::new());
@@ -178,7 +178,7 @@ pub(super) async fn list(
     connection: &Connection,
     filter: &TimerFilter,
     page: Page<TimerKey>,
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     if let Some(id) = filter.instance {
         return of_instance(connection, id, filter, page).await;
     }
@@ -198,7 +198,7 @@ pub(super) async fn list(
 pub(super) async fn count(
     connection: &Connection,
     query: &TimerCount,
-) -> Result<Vec<(u64, u64)>, Failure> {
+) -> Result<Vec<(u64, u64)>, QueryError> {
     let ids: Vec<i64> = query.definitions.iter().map(|id| int(id.0)).collect();
     let (from, to) = (query.from.as_millis(), query.to.as_millis());
     let values = values![from, to, query.bucket_ms.max(1), ids, query.others];
@@ -211,7 +211,7 @@ async fn of_instance(
     id: InstanceId,
     filter: &TimerFilter,
     page: Page<TimerKey>,
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     let Some(owner) = instance::get(connection, id).await? else { return Ok(Vec::new()) };
     let rows = get(connection, &keys_of(&owner, filter, page)).await?;
     Ok(rows.into_iter().filter(|row| matches(filter, row)).take(page.limit).collect())
@@ -224,7 +224,7 @@ async fn matching(
     mut after: Option<TimerKey>,
     filter: &TimerFilter,
     limit: usize,
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     let before = filter.due_before.map_or(i64::MAX, Timestamp::as_millis);
     let statement = if filter.before_deadline { FIRING } else { RANGE };
     let mut found = Vec::new();
@@ -262,7 +262,7 @@ async fn range(
     before: i64,
     partition: Partition,
     limit: usize,
-) -> Result<Vec<TimerRow>, Failure> {
+) -> Result<Vec<TimerRow>, QueryError> {
     let (of, part) = (i64::from(partition.count.max(1)), i64::from(partition.index));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let values = values![frozen, due_at, id_order, turn_no, ordinal, before, of, part, limit];

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::InstanceId;
 use meantime_kernel::store::{Error, Tree};
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use crate::row::{Columns, id_order, id_random};
 
 const ADD: &str = "INSERT INTO tree (id_order, id_random, live) \
@@ -55,7 +55,7 @@ pub(super) fn find(roots: &BTreeSet<InstanceId>) -> Call<'static> {
     Call::new(FIND, values![roots])
 }
 
-pub(super) fn read(answer: &Answer) -> Result<BTreeMap<InstanceId, Tree>, Error> {
+pub(super) fn read(answer: &QueryAnswer) -> Result<BTreeMap<InstanceId, Tree>, Error> {
     let rows = answer.read(|row| {
         let tree = Tree { live: row.number(2)?, is_ending: row.flag(3)? };
         Ok((row.instance(0, 1)?, tree))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{DefinitionId, Trigger};
 use meantime_kernel::store::{ChannelKind, DefinitionHead, Error};
 
-use super::connection::{Answer, Call, arrays, values};
+use super::connection::{Call, QueryAnswer, arrays, values};
 use super::text::text;
 use crate::row::definition::head_columns;
 use crate::row::trigger_start::{channel, read};
@@ -77,7 +77,7 @@ pub(super) fn starts(names: &BTreeSet<(ChannelKind, String)>) -> Call<'_> {
 }
 
 pub(super) fn read_starts(
-    answer: &Answer,
+    answer: &QueryAnswer,
     names: &BTreeSet<(ChannelKind, String)>,
 ) -> Result<Starts, Error> {
     let mut found: Starts = names.iter().map(|name| (name.clone(), Vec::new())).collect();

@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use super::error::{from_sqlite, is_failed_sync};
 use super::open::{self, PAGE};
 use super::options::Options;
-use super::stats::Counters;
+use super::stats::SqliteCounters;
 
 const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 const RESTART: &str = "PRAGMA wal_checkpoint(RESTART)";
@@ -31,7 +31,7 @@ pub(super) struct Checkpoints {
     request: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
-    counters: Arc<Counters>,
+    counters: Arc<SqliteCounters>,
     /// The length of the log at which the next checkpoint is due, in pages.
     next: u64,
     /// The length of the log at which the writer itself checkpoints, in pages.
@@ -56,7 +56,7 @@ impl Checkpoints {
         path: &Path,
         options: &Options,
         writer: &mut Connection,
-        counters: &Arc<Counters>,
+        counters: &Arc<SqliteCounters>,
     ) -> Result<Self, Error> {
         let connection = open::checkpointer(path, options)?;
         let shared = Arc::new(Shared::default());
@@ -110,7 +110,7 @@ impl Drop for Checkpoints {
 fn watch(
     writer: &mut Connection,
     shared: &Arc<Shared>,
-    counters: &Arc<Counters>,
+    counters: &Arc<SqliteCounters>,
 ) -> Result<(), Error> {
     let (shared, counters) = (Arc::clone(shared), Arc::clone(counters));
     let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -118,13 +118,18 @@ fn watch(
         let before = shared.pages.swap(pages, Ordering::Relaxed);
         // Fewer pages than before mean that the log has restarted from its beginning.
         let added = if pages > before { pages - before } else { pages };
-        Counters::add(&counters.wal_pages, added);
+        SqliteCounters::add(&counters.wal_pages, added);
         Ok(())
     };
     writer.wal_hook(Some(hook)).map_err(|error| super::error::from_sqlite(&error))
 }
 
-fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counters: &Counters) {
+fn run(
+    connection: &Connection,
+    requests: &Receiver<()>,
+    shared: &Shared,
+    counters: &SqliteCounters,
+) {
     while requests.recv().is_ok() {
         checkpoint(connection, PASSIVE, shared, counters);
         shared.is_done.store(true, Ordering::SeqCst);
@@ -133,7 +138,7 @@ fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counte
 }
 
 /// Checkpoints a log that a long read has pinned, so that the writer has less to do.
-pub(super) fn after_long_read(path: &Path, options: &Options, counters: &Counters) {
+pub(super) fn after_long_read(path: &Path, options: &Options, counters: &SqliteCounters) {
     // If this fails, the writer checkpoints later, which is only slower.
     if let Ok(connection) = open::checkpointer(path, options) {
         checkpoint(&connection, PASSIVE, &Shared::default(), counters);
@@ -141,10 +146,10 @@ pub(super) fn after_long_read(path: &Path, options: &Options, counters: &Counter
 }
 
 /// A checkpoint that fails is repeated when the log has grown; until then the log keeps all pages.
-fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &Counters) {
+fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &SqliteCounters) {
     // The lock protects no data, so a panic leaves nothing inconsistent.
     let _turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    Counters::add(&counters.checkpoints, 1);
+    SqliteCounters::add(&counters.checkpoints, 1);
     let done = connection.query_row(sql, [], |_| Ok(()));
     if done.is_err_and(|error| is_failed_sync(&error)) {
         counters.fail();

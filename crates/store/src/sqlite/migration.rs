@@ -8,7 +8,7 @@ use meantime_kernel::store::Error;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::error::from_sqlite;
-use crate::migration::{Migration, check_known};
+use crate::migration::{Migration, check_known, migrations};
 
 /// "Mean" in ASCII: distinguishes our files from those of other programs.
 const APPLICATION_ID: i32 = 0x4d65_616e;
@@ -26,18 +26,12 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
 const CLOCK: &str = "SELECT clock_at FROM node";
 
 /// Every migration, in order; the first has number 1.
-pub(super) const MIGRATIONS: &[Migration] = &[
-    Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
-    Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
-    Migration {
-        name: "0003_node_lease_session.sql",
-        sql: include_str!("migrations/0003_node_lease_session.sql"),
-    },
-    Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
-    Migration {
-        name: "0005_message_definitions.sql",
-        sql: include_str!("migrations/0005_message_definitions.sql"),
-    },
+pub(super) const MIGRATIONS: &[Migration] = migrations![
+    "0001_init.sql",
+    "0002_occurrence.sql",
+    "0003_node_lease_session.sql",
+    "0004_tree.sql",
+    "0005_message_definitions.sql",
 ];
 
 /// Runs missing migrations.

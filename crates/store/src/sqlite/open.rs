@@ -15,7 +15,7 @@ use super::options::Options;
 pub(super) const PAGE: u64 = 4_096;
 
 /// Longer than any of our locks is held; only another program could make us wait.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Cached statements per connection: more than exist.
 const STATEMENTS: usize = 128;
@@ -89,7 +89,7 @@ pub(super) fn set_max_size(connection: &Connection, bytes: Option<u64>) -> Resul
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| from_sqlite(&error))?;
-    connection.busy_timeout(BUSY).map_err(|error| from_sqlite(&error))?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| from_sqlite(&error))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     for (name, value) in [("temp_store", "MEMORY"), ("foreign_keys", "OFF")] {
         let set = connection.pragma_update(None, name, value);

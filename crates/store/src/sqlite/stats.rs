@@ -25,7 +25,7 @@ pub struct Stats {
 
 /// The same counters, shared between threads.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct SqliteCounters {
     pub(super) commits: AtomicU64,
     pub(super) plans: AtomicU64,
     pub(super) units: AtomicU64,
@@ -41,7 +41,7 @@ pub(super) struct Counters {
     pub(super) failed: AtomicBool,
 }
 
-impl Counters {
+impl SqliteCounters {
     pub(super) fn add(counter: &AtomicU64, audit: u64) {
         counter.fetch_add(audit, Ordering::Relaxed);
     }

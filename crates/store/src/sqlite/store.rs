@@ -20,8 +20,8 @@ use super::db::Db;
 use super::identity::{Identity, Ownership, beside};
 use super::options::Options;
 use super::readers::Readers;
-use super::stats::{Counters, Stats};
-use super::writer::Writer;
+use super::stats::{SqliteCounters, Stats};
+use super::writer::WriterThread;
 use super::{
     check, checkpoint, claim, compact, definition, history, identity, inbox, incident, instance,
     instance_list, node, occurrence, open, operation, purge, sweep, task, timer, wal_check,
@@ -32,8 +32,8 @@ use crate::sweep::Sweep;
 pub struct SqliteStore {
     // Dropped in this order: the writer is the last to close the file and checkpoints its log.
     readers: Readers,
-    writer: Writer,
-    counters: Arc<Counters>,
+    writer: WriterThread,
+    counters: Arc<SqliteCounters>,
     path: PathBuf,
     options: Options,
     sweep: Mutex<Sweep>,
@@ -57,9 +57,9 @@ impl SqliteStore {
             // The remains of one power loss must not look like damage after the next one.
             checkpoint::reset_wal(&connection)?;
         }
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(SqliteCounters::default());
         let readers = Readers::open(&path, &options)?;
-        let writer = Writer::start(&path, &options, connection, &counters, &identity)?;
+        let writer = WriterThread::start(&path, &options, connection, &counters, &identity)?;
         Ok(Self {
             readers,
             writer,
@@ -227,7 +227,7 @@ impl Store for SqliteStore {
         self.read(|db| fetch(db, &request))
     }
 
-    fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn commit(&self, _fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let answer = self.writer.commit(plan);
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }

@@ -1,11 +1,11 @@
 //! Finds expired instances, on a read-only connection.
 
 use meantime_core::Timestamp;
-use meantime_kernel::store::{Error, PurgeRequest};
+use meantime_kernel::store::{Error, PurgeRequest, RetentionDecision};
 
 use super::db::Db;
 use crate::row::Columns;
-use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_columns, is_root};
+use crate::sweep::{Candidate, RANGE_ROWS, Range, Sweep, candidate_columns, is_root};
 
 const RANGE: &str = concat!(
     "SELECT ",
@@ -50,16 +50,16 @@ fn look(db: &Db<'_>, sweep: &mut Sweep, range: Range, request: &PurgeRequest) ->
     let rows = db.all(RANGE, limits, |row| Candidate::read(row))?;
     let mut again: Option<Timestamp> = None;
     for row in &rows {
-        let at = match row.judge(request) {
-            Judged::Expired(at) => match tree(db, row.id_order)? {
+        let at = match row.decide_retention(request) {
+            RetentionDecision::Delete { or_check_at: at } => match tree(db, row.id_order)? {
                 Some(members) => {
                     sweep.doomed.extend(members);
                     continue;
                 }
                 None => at,
             },
-            Judged::At(at) => at,
-            Judged::Stays => continue,
+            RetentionDecision::CheckAt(at) => at,
+            RetentionDecision::Keep => continue,
         };
         again = again.into_iter().chain([at]).min();
     }

@@ -25,22 +25,22 @@ use super::node::{self, Mark};
 use super::open;
 use super::options::Options;
 use super::stats;
-use super::stats::Counters;
+use super::stats::SqliteCounters;
 
 /// The answer to a plan.
-pub(super) type Answer = Result<Vec<UnitResult>, Error>;
+pub(super) type CommitAnswer = Result<Vec<UnitResult>, Error>;
 
 /// How often a whole group is repeated before its plans are tried one by one.
 const GROUP_REPLAYS: usize = 8;
 
 /// The writer thread and its queue.
-pub(super) struct Writer {
+pub(super) struct WriterThread {
     queue: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 enum Job {
-    Commit(Box<Plan>, oneshot::Sender<Answer>),
+    Commit(Box<Plan>, oneshot::Sender<CommitAnswer>),
     SetMaxSize(Option<u64>, oneshot::Sender<Result<(), Error>>),
     /// A separate transaction, after the plans that wait.
     Transact(Transact),
@@ -48,12 +48,12 @@ enum Job {
 
 type Transact = Box<dyn FnOnce(&mut WriteJob) + Send>;
 
-impl Writer {
+impl WriterThread {
     pub(super) fn start(
         path: &Path,
         options: &Options,
         mut connection: Connection,
-        counters: &Arc<Counters>,
+        counters: &Arc<SqliteCounters>,
         identity: &Arc<Identity>,
     ) -> Result<Self, Error> {
         let checkpoints = Checkpoints::start(path, options, &mut connection, counters)?;
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     /// Queues a plan.
-    pub(super) fn commit(&self, plan: Plan) -> oneshot::Receiver<Answer> {
+    pub(super) fn commit(&self, plan: Plan) -> oneshot::Receiver<CommitAnswer> {
         let (sender, receiver) = oneshot::channel();
         self.send(Job::Commit(Box::new(plan), sender));
         receiver
@@ -101,7 +101,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterThread {
     fn drop(&mut self) {
         // The thread commits what is queued, then ends.
         self.queue = None;
@@ -116,7 +116,7 @@ impl Drop for Writer {
 struct WriteJob {
     checkpoints: Checkpoints,
     connection: Connection,
-    counters: Arc<Counters>,
+    counters: Arc<SqliteCounters>,
     identity: Arc<Identity>,
     group_limit: usize,
 }
@@ -169,7 +169,7 @@ impl WriteJob {
     }
 
     /// Commits plans together as far as possible.
-    fn commit(&mut self, plans: &[Plan]) -> Vec<Answer> {
+    fn commit(&mut self, plans: &[Plan]) -> Vec<CommitAnswer> {
         if plans.is_empty() {
             return Vec::new();
         }
@@ -192,7 +192,7 @@ impl WriteJob {
                 // One of the plans causes the error: alone, only that plan fails.
                 Err(Undone::Failed(_)) => break,
             }
-            Counters::add(&self.counters.replays, 1);
+            SqliteCounters::add(&self.counters.replays, 1);
         }
         plans.iter().flat_map(|plan| self.commit(std::slice::from_ref(plan))).collect()
     }
@@ -222,8 +222,8 @@ impl WriteJob {
             drop(db.run("ROLLBACK", []));
         }
         if made.is_ok() {
-            Counters::add(&self.counters.commits, 1);
-            Counters::add(&self.counters.statements, db.statements() + 1);
+            SqliteCounters::add(&self.counters.commits, 1);
+            SqliteCounters::add(&self.counters.statements, db.statements() + 1);
         }
         made
     }
@@ -283,13 +283,13 @@ impl WriteJob {
             matches!(unit.fence, Fence::Insert(_) | Fence::Turn { .. })
                 && matches!(result, UnitResult::Done(_))
         });
-        let stats::Counters { commits, plans: count, units: all, turns: turned, .. } =
+        let stats::SqliteCounters { commits, plans: count, units: all, turns: turned, .. } =
             &*self.counters;
-        Counters::add(commits, 1);
-        Counters::add(count, number(plans.len()));
-        Counters::add(all, number(units().count()));
-        Counters::add(turned, number(turns.count()));
+        SqliteCounters::add(commits, 1);
+        SqliteCounters::add(count, number(plans.len()));
+        SqliteCounters::add(all, number(units().count()));
+        SqliteCounters::add(turned, number(turns.count()));
         // COMMIT itself counts with the statement that began the transaction.
-        Counters::add(&self.counters.statements, statements + 1);
+        SqliteCounters::add(&self.counters.statements, statements + 1);
     }
 }

@@ -8,8 +8,8 @@ use meantime_kernel::store::{
 use meantime_store::conformance::block_on;
 
 use crate::rows::{
-    alone, commit, event, fresh_database, full, history, hold_lock, id, instance, next, query,
-    start, take, task, timer, try_commit, turn, turn_of,
+    alone, commit, event, fetch, fresh_database, full, history, hold_lock, id, instance, next,
+    query, start, task, timer, try_commit, turn, turn_of,
 };
 
 #[test]
@@ -26,7 +26,7 @@ fn a_plan_of_five_hundred_units_takes_a_dozen_statements() {
     assert_eq!(after.round_trips - before.round_trips, 2);
 
     let numbers: Vec<u64> = (10..510).collect();
-    let taken = take(&store, &numbers);
+    let fetched = fetch(&store, &numbers);
     let turns = numbers.iter().map(|number| {
         let task = task(*number);
         Unit {
@@ -42,7 +42,7 @@ fn a_plan_of_five_hundred_units_takes_a_dozen_statements() {
     });
     let units = turns.collect();
     let before = store.stats();
-    let results = try_commit(&store, taken, 3, units).expect("it commits");
+    let results = try_commit(&store, fetched, 3, units).expect("it commits");
     assert!(results.iter().all(|it| matches!(it, UnitResult::Done(_))));
     let after = store.stats();
     let statements = after.statements - before.statements;
@@ -82,7 +82,7 @@ fn writes_of_one_plan_to_one_row_add_up() {
     assert_eq!(turn_of(&store, 1), Some(3));
     let kept = block_on(store.task(task(1).id)).expect("it reads").expect("it is there");
     assert!(kept.spec.detached);
-    assert!(take(&store, &[1]).instances[0].inbox.is_empty());
+    assert!(fetch(&store, &[1]).instances[0].inbox.is_empty());
     let timers = block_on(store.timers(TimerFilter::default(), Page::first(9))).expect("it reads");
     assert_eq!(timers.iter().map(|row| row.due_at).collect::<Vec<_>>(), [timer(1, 30).due_at]);
 }
@@ -137,11 +137,11 @@ fn what_was_taken_is_free_once_it_is_dropped() {
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     for _ in 0..20 {
-        let taken = take(&store, &[1]);
-        assert!(!taken.instances[0].busy && taken.hold.is_some());
+        let fetched = fetch(&store, &[1]);
+        assert!(!fetched.instances[0].busy && fetched.hold.is_some());
     }
-    let guard = Fence::Unchanged { instance: id(1), turn_no: 1 };
-    commit(&store, 2, vec![Unit { fence: guard, ..Unit::default() }]);
+    let fence = Fence::Unchanged { instance: id(1), turn_no: 1 };
+    commit(&store, 2, vec![Unit { fence, ..Unit::default() }]);
 }
 
 /// Lists that wait for a lock which nothing else needs.
@@ -167,8 +167,8 @@ fn lists_that_do_not_end_delay_no_turn() {
     commit(&*store, 1, vec![start(&row)]);
     for batch in 2..12 {
         row = next(&row);
-        let taken = take(&*store, &[1]);
-        let results = try_commit(&*store, taken, batch, vec![turn(&row)]).expect("it commits");
+        let fetched = fetch(&*store, &[1]);
+        let results = try_commit(&*store, fetched, batch, vec![turn(&row)]).expect("it commits");
         assert!(matches!(results[..], [UnitResult::Done(_)]));
         assert_eq!(turn_of(&*store, 1), Some(batch));
         assert!(block_on(store.is_committed(batch)).expect("it can be asked"));

@@ -10,7 +10,7 @@ use meantime_store::postgres::{Options, PostgresStore};
 
 use crate::proxy::{Fate, Proxy};
 use crate::rows::{
-    alone, commit, fresh_database, instance, next, node, open, query, start, take, try_commit,
+    alone, commit, fetch, fresh_database, instance, next, node, open, query, start, try_commit,
     turn, turn_of,
 };
 
@@ -34,9 +34,9 @@ fn a_turn_survives_the_loss_of_its_lock() {
     let database = fresh_database();
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
-    let taken = take(&store, &[1]);
+    let fetched = fetch(&store, &[1]);
     assert_eq!(cut(database.url(), "state = 'idle in transaction'"), 1);
-    let results = try_commit(&store, taken, 2, vec![turn(&next(&instance(1)))]);
+    let results = try_commit(&store, fetched, 2, vec![turn(&next(&instance(1)))]);
     assert!(matches!(results.expect("it commits")[..], [UnitResult::Done(_)]));
     assert_eq!((turn_of(&store, 1), store.stats().replays), (Some(2), 1));
 }
@@ -46,10 +46,10 @@ fn a_turn_that_lost_its_lock_and_the_race_is_a_conflict() {
     let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1))]);
-    let taken = take(&one, &[1]);
+    let fetched = fetch(&one, &[1]);
     cut(database.url(), "state = 'idle in transaction'");
     commit(&other, 1, vec![turn(&next(&instance(1)))]);
-    let results = try_commit(&one, taken, 2, vec![turn(&next(&instance(1)))]);
+    let results = try_commit(&one, fetched, 2, vec![turn(&next(&instance(1)))]);
     assert_eq!(results.expect("it commits"), [UnitResult::Conflict]);
 }
 
@@ -61,8 +61,8 @@ fn connections_that_are_cut_are_made_again() {
     assert_eq!(turn_of(&store, 1), Some(1));
     assert!(cut(database.url(), "true") >= 3);
     commit(&store, 2, vec![turn(&next(&instance(1)))]);
-    let taken = take(&store, &[1]);
-    assert_eq!(taken.instances[0].row.as_ref().map(|row| row.turn_no), Some(2));
+    let fetched = fetch(&store, &[1]);
+    assert_eq!(fetched.instances[0].row.as_ref().map(|row| row.turn_no), Some(2));
 }
 
 /// A store behind a proxy, with one instance.

@@ -9,7 +9,7 @@ use meantime_store::conformance::block_on;
 use meantime_store::postgres::PostgresStore;
 
 use crate::rows::{
-    NOW, commit, fresh_database, id, instance, node, publish, start, subscribe, take, try_commit,
+    NOW, commit, fetch, fresh_database, id, instance, node, publish, start, subscribe, try_commit,
 };
 
 /// Lets two nodes commit a unit each at the same moment, many times.
@@ -18,7 +18,7 @@ fn race(
     one: &Arc<PostgresStore>,
     other: &Arc<PostgresStore>,
     units: fn(u64) -> (Unit, Unit),
-    judge: impl Fn(u64, [&UnitResult; 2]),
+    verify: impl Fn(u64, [&UnitResult; 2]),
 ) {
     for round in 1..=rounds {
         let barrier = Arc::new(Barrier::new(2));
@@ -32,7 +32,7 @@ fn race(
                 })
             });
         let [first, second] = threads.map(|thread| thread.join().expect("it ends"));
-        judge(round, [&first[0], &second[0]]);
+        verify(round, [&first[0], &second[0]]);
     }
 }
 
@@ -62,7 +62,7 @@ fn a_message_and_its_receiver_cannot_miss_each_other() {
             });
             // The later of the two commits found the row of the earlier one.
             assert_eq!(woken.count(), 1, "{}: {results:?}", key(round));
-            let inbox = take(&*store, &[1]).instances.remove(0).inbox;
+            let inbox = fetch(&*store, &[1]).instances.remove(0).inbox;
             assert_eq!(inbox.len(), usize::try_from(round).expect("few").min(9));
         },
     );

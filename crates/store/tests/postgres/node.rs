@@ -13,7 +13,7 @@ use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_
 use meantime_store::postgres::{Options, PostgresStore};
 
 use crate::rows::{
-    NOW, alone, commit, fresh_database, id, instance, next, node, open, query, start, take, task,
+    NOW, alone, commit, fetch, fresh_database, id, instance, next, node, open, query, start, task,
     timer, try_commit, turn, turn_of,
 };
 
@@ -26,8 +26,8 @@ fn an_instance_is_in_the_hands_of_one_node_at_a_time() {
     let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1)), start(&instance(2))]);
-    let held = take(&one, &[1]);
-    let rest = take(&other, &[1, 2]);
+    let held = fetch(&one, &[1]);
+    let rest = fetch(&other, &[1, 2]);
     assert!(rest.instances[0].busy && rest.instances[0].row.is_none());
     assert!(!rest.instances[1].busy && rest.instances[1].row.is_some());
     let results = try_commit(&one, held, 2, vec![turn(&next(&instance(1)))]);
@@ -43,7 +43,7 @@ fn an_instance_that_is_held_elsewhere_is_a_conflict_and_nobody_waits() {
     let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1))]);
-    let held = take(&one, &[1]);
+    let held = fetch(&one, &[1]);
     let results = try_commit(&other, Fetched::default(), 1, vec![turn(&next(&instance(1)))]);
     assert_eq!(results.expect("it answers at once"), [UnitResult::Conflict]);
     drop(held);
@@ -59,16 +59,17 @@ fn two_nodes_hand_out_different_tasks() {
     let claim = |store: &PostgresStore| {
         let claims = vec![ClaimQuery { limit: 6, ..ClaimQuery::default() }];
         let request = FetchRequest { now: NOW, claims, ..FetchRequest::default() };
-        block_on(store.fetch(request)).expect("it can be taken")
+        block_on(store.fetch(request)).expect("it can be fetched")
     };
     let (first, second) = (claim(&one), claim(&other));
-    let ids = |taken: &Fetched| taken.claims[0].iter().map(|task| task.id).collect::<Vec<TaskId>>();
+    let ids =
+        |fetched: &Fetched| fetched.claims[0].iter().map(|task| task.id).collect::<Vec<TaskId>>();
     let (mine, yours) = (ids(&first), ids(&second));
     assert_eq!((mine.len(), yours.len()), (6, 4));
     assert!(mine.iter().all(|id| !yours.contains(id)));
     // A cancellation of one of them does not wait meanwhile.
-    let withdraw = Write::DeleteTask { id: mine[0], claims: None };
-    let unit = Unit { writes: vec![withdraw], ..Unit::default() };
+    let cancel = Write::DeleteTask { id: mine[0], claims: None };
+    let unit = Unit { writes: vec![cancel], ..Unit::default() };
     let results = try_commit(&other, Fetched::default(), 1, vec![unit]).expect("it answers");
     assert_eq!(results, [UnitResult::Conflict]);
     let lease = |task: &meantime_kernel::store::TaskRow| {
@@ -267,12 +268,12 @@ fn a_commit_that_was_refused_has_let_go_of_its_rows() {
     let mut row = instance(1);
     for round in 1..=20 {
         // Its lease has expired; it has fetched before, and does not know it.
-        let taken = take(&silent, &[1]);
+        let fetched = fetch(&silent, &[1]);
         let membership =
             block_on(other.renew_lease(later(100 * i64::try_from(round).expect("small"))));
         assert_eq!(membership.expect("it has a node_lease").nodes, [NodeIndex(1)]);
         row = next(&row);
-        let refused = try_commit(&silent, taken, 2 * round, vec![turn(&row)]);
+        let refused = try_commit(&silent, fetched, 2 * round, vec![turn(&row)]);
         assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
         commit(&other, round, vec![turn(&row)]);
         let back =

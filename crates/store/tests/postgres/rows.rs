@@ -58,8 +58,8 @@ pub(crate) fn start(row: &InstanceRow) -> Unit {
 
 /// The turn that leads to the row.
 pub(crate) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
-    Unit { fence: guard, ..Unit::default() }
+    let fence = Fence::Turn { row: Arc::new(row.clone()), expected: row.turn_no - 1 };
+    Unit { fence, ..Unit::default() }
 }
 
 pub(crate) fn task(number: u64) -> TaskRow {
@@ -121,11 +121,11 @@ pub(crate) fn subscribe(number: u64, name: &str, key: &str, seq: u64) -> Unit {
 
 pub(crate) fn try_commit(
     store: &dyn Store,
-    taken: Fetched,
+    fetched: Fetched,
     batch: u64,
     units: Vec<Unit>,
 ) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(taken, Plan { batch, now: NOW, units, lease_term: None }))
+    block_on(store.commit(fetched, Plan { batch, now: NOW, units, lease_term: None }))
 }
 
 /// Commits units that must all take effect.
@@ -136,11 +136,11 @@ pub(crate) fn commit(store: &dyn Store, batch: u64, units: Vec<Unit>) {
 }
 
 /// Fetches instances for their turns.
-pub(crate) fn take(store: &dyn Store, numbers: &[u64]) -> Fetched {
+pub(crate) fn fetch(store: &dyn Store, numbers: &[u64]) -> Fetched {
     let wanted = |number: &u64| Wanted { id: id(*number), row: true, inbox: true };
     let instances = numbers.iter().map(wanted).collect();
     let request = FetchRequest { now: NOW, instances, inbox_limit: 9, ..FetchRequest::default() };
-    block_on(store.fetch(request)).expect("it can be taken")
+    block_on(store.fetch(request)).expect("it can be fetched")
 }
 
 pub(crate) fn turn_of(store: &dyn Store, number: u64) -> Option<u64> {

@@ -45,7 +45,7 @@ async def perform(function: Function, task: Task, run_plain: Callable[..., Any])
     except GeneratorExit:
         raise
     except asyncio.CancelledError as why:
-        if task.withdrawn or _is_cancelled():
+        if task.cancelled or _is_cancelled():
             raise
         return Outcome(failure=failure(why))
     except BaseException as why:

@@ -54,7 +54,7 @@ class Report:
 
     @property
     def is_over(self) -> bool:
-        return self.told.done() or self.task.withdrawn
+        return self.told.done() or self.task.cancelled
 
     @property
     def alone(self) -> bool:
@@ -73,17 +73,17 @@ class Reporter:
         self._limit = max_body_bytes
         self._waiting: deque[Report] = deque()
         self._more = asyncio.Event()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._in_flight: set[asyncio.Task[None]] = set()
 
     async def report(self, task: Task, outcome: Outcome) -> None:
         """Returns when the server has answered, or when the outcome is no longer needed."""
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._add(Report(task, outcome, told))
-        withdrawn = asyncio.ensure_future(task.wait_withdrawn())
+        cancelled = asyncio.ensure_future(task.wait_cancelled())
         try:
-            await asyncio.wait({told, withdrawn}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({told, cancelled}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            withdrawn.cancel()
+            cancelled.cancel()
 
     async def run(self) -> None:
         """Sends waiting results until cancelled, one round at a time, so that results are
@@ -96,7 +96,7 @@ class Reporter:
                     tried = [self._begin(batch) for batch in self._take()]
                     await asyncio.gather(*(it.wait() for it in tried))
         finally:
-            for delivery in self._under_way:
+            for delivery in self._in_flight:
                 delivery.cancel()
 
     def _add(self, report: Report) -> None:
@@ -131,10 +131,10 @@ class Reporter:
         """Starts a delivery; the event is set after the first attempt."""
         tried = asyncio.Event()
         delivery = asyncio.create_task(self._deliver(batch, tried))
-        self._under_way.add(delivery)
+        self._in_flight.add(delivery)
 
         def over(ended: asyncio.Task[None]) -> None:
-            self._under_way.discard(ended)
+            self._in_flight.discard(ended)
             tried.set()
             if not ended.cancelled() and ended.exception():
                 log.error("a report was given up", exc_info=ended.exception())

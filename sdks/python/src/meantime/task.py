@@ -26,28 +26,28 @@ class Task:
     #: Static headers of the task's definition.
     headers: dict[str, Any] = field(default_factory=dict)
     lease_token: str = field(default="", repr=False)
-    _withdrawn: threading.Event = field(default_factory=threading.Event, repr=False)
+    _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
     #: Futures of the worker's loop that wait for it.
     _waiting: list[asyncio.Future[None]] = field(default_factory=list, repr=False)
     #: When the lease ends, by the monotonic clock.
     _lease_ends: float = field(default=0.0, repr=False)
 
     @property
-    def withdrawn(self) -> bool:
+    def cancelled(self) -> bool:
         """Whether the result is no longer needed: the workflow continued without it, or the lease
         was lost. Coroutines are cancelled; long plain functions should check this regularly."""
-        return self._withdrawn.is_set()
+        return self._cancelled.is_set()
 
-    def withdraw(self) -> None:
+    def cancel(self) -> None:
         """Marks the task as no longer needed."""
-        self._withdrawn.set()
+        self._cancelled.set()
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
 
-    async def wait_withdrawn(self) -> None:
+    async def wait_cancelled(self) -> None:
         """Returns when the task is no longer needed."""
-        if not self.withdrawn:
+        if not self.cancelled:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
             await waiting

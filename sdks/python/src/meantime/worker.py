@@ -136,7 +136,7 @@ class _Run:
         finally:
             reporter.cancel()
             for active, task in self.active.items():
-                task.withdraw()
+                task.cancel()
                 active.cancel()
             self.functions.close()
             self.calls.close()
@@ -223,7 +223,7 @@ class _Run:
         keeper = asyncio.create_task(self.keep(task, work))
         try:
             outcome = await work
-            if not task.withdrawn:
+            if not task.cancelled:
                 await self.reporter.report(task, outcome)
         except asyncio.CancelledError:
             log.info("task %s is not wanted any more", task.id)
@@ -257,7 +257,7 @@ class _Run:
             except Problem as why:
                 log.info("task %s: %s", task.id, why)
                 if is_over(why):
-                    task.withdraw()
+                    task.cancel()
                     work.cancel()
                     return
                 wait = min(every, backoff.next())

@@ -2,7 +2,6 @@
 
 mod appended;
 mod random;
-mod transaction;
 
 pub(crate) use appended::AppendBaseline;
 pub(crate) use random::RandomUpdateBaseline;

@@ -26,4 +26,4 @@ mod tests;
 mod variant;
 
 pub(crate) use variant::Kind;
-pub(super) use variant::{Definition, PoisonVariant, variants};
+pub(super) use variant::{PoisonVariant, VariantDefinition, variants};

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::connection::json_request;
 use super::script;
 use super::seeded_choice::SeededChoice;
-use super::variant::{Definition, Kind, PoisonVariant};
+use super::variant::{Kind, PoisonVariant, VariantDefinition};
 
 pub(super) fn variant(choice: &mut SeededChoice, label: String, name: String) -> PoisonVariant {
     let year = if choice.coin_flip() { 1 } else { choice.between(1, 1_899) };
@@ -32,7 +32,7 @@ pub(super) fn variant(choice: &mut SeededChoice, label: String, name: String) ->
         kind: Kind::Schedule,
         label,
         title: format!("{clients} schedules {rule:?} since the year {year}, {zone}, {overlap}"),
-        definition: Some(Definition { name, media_type: script::MEDIA_TYPE, text }),
+        definition: Some(VariantDefinition { name, media_type: script::MEDIA_TYPE, text }),
         requests,
         reads_journey: false,
         clients,

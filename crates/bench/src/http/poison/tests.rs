@@ -37,7 +37,9 @@ fn apis_are_slow_in_every_place_that_answers() {
 fn definitions_are_legal_or_too_large() {
     let notations = notations();
     for variant in variants(3, 360, &[]) {
-        let Some(Definition { name, media_type, text }) = variant.definition else { continue };
+        let Some(VariantDefinition { name, media_type, text }) = variant.definition else {
+            continue;
+        };
         let notation = match media_type {
             script::MEDIA_TYPE => "flow",
             journey::MEDIA_TYPE => "journey",

@@ -45,7 +45,7 @@ pub(in super::super) struct PoisonVariant {
     /// A short description.
     pub(in super::super) title: String,
     /// The definition that is deployed, if there is one.
-    pub(in super::super) definition: Option<Definition>,
+    pub(in super::super) definition: Option<VariantDefinition>,
     /// The requests that clients send in turn, repeated from the beginning.
     pub(in super::super) requests: Vec<Vec<u8>>,
     /// Whether the requests start journeys, and each client reads the status of what it started.
@@ -58,7 +58,7 @@ pub(in super::super) struct PoisonVariant {
 
 /// A definition as it is deployed to a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Definition {
+pub(in super::super) struct VariantDefinition {
     pub(in super::super) name: String,
     pub(in super::super) media_type: &'static str,
     pub(in super::super) text: String,
@@ -120,7 +120,7 @@ fn started(
         kind,
         label,
         title,
-        definition: Some(Definition { name, media_type, text }),
+        definition: Some(VariantDefinition { name, media_type, text }),
         requests: vec![json_request("/instances", &body)],
         reads_journey: false,
         clients: *choice.one_of(&[2, 4, 8, 16]),

@@ -137,11 +137,11 @@ fn day_of_week(item: &Piece, days: &mut Days) -> Result<(), Problem> {
     let part = |text: &str| Piece { text: text.to_owned(), at: item.at };
     if let Some((weekday, nth)) = item.text.split_once('#') {
         let weekday = WEEKDAY.value(&part(weekday))? % 7;
-        let slot = nth.parse::<usize>().ok().and_then(|nth| nth.checked_sub(1));
-        let Some(slot) = slot.and_then(|slot| days.nth_weekdays.get_mut(slot)) else {
+        let index = nth.parse::<usize>().ok().and_then(|nth| nth.checked_sub(1));
+        let Some(weekdays) = index.and_then(|index| days.nth_weekdays.get_mut(index)) else {
             return Err(item.problem("expected 1 to 5 after `#`", "`FRI#2` is the second Friday"));
         };
-        *slot |= 1 << weekday;
+        *weekdays |= 1 << weekday;
     } else if let Some(weekday) = item.text.strip_suffix('L') {
         if weekday.is_empty() {
             return Err(item.problem("`L` needs a day of the week", "`FRIL` is the last Friday"));

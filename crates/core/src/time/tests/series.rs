@@ -126,7 +126,7 @@ fn b2_cycles_fire_as_the_rule_says() {
 }
 
 #[test]
-fn b10_missed_slots_are_counted_without_walking_over_them() {
+fn b10_missed_occurrences_are_counted_without_walking_over_them() {
     let rule = Rule::every(at("2026-01-01T00:00:30Z"), span("PT1M"), Zone::UTC, First::AtAnchor);
     let (from, to) = (at("2026-02-01T00:00:00Z"), at("2026-03-03T00:00:00Z"));
     let (count, first, last) = skipped(&rule.unwrap(), from, to);

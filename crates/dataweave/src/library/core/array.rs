@@ -9,7 +9,7 @@ use super::super::null::{FALSE_2, NULL_1, NULL_2};
 
 const ELEMENT_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(2)];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("map", &[Overload::new(ELEMENT_PARAMS, map), NULL_2]),
     Native::new(
         "filter",

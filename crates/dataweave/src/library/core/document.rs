@@ -8,7 +8,7 @@ use super::super::super::eval::{Eval, Fault, Result};
 use super::super::literal::literal;
 use super::super::native::{Args, Native, Overload, Param};
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new(
         "read",
         &[Overload::new(&[Param::TEXT.or(Kind::Binary), Param::TEXT, Param::OBJECT], read)

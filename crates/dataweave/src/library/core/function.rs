@@ -12,7 +12,7 @@ use super::super::null::NULL_2;
 const LOG_OVERLOADS: &[Overload] =
     &[Overload::new(&[Param::TEXT, Param::ANY], log), Overload::new(&[Param::ANY], log_bare)];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("then", &[NULL_2, Overload::new(&[Param::ANY, Param::callback(1)], then)]),
     Native::new(
         "onNull",

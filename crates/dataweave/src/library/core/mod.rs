@@ -1,14 +1,12 @@
 //! `dw::Core`: visible everywhere.
 
-mod array;
-mod document;
-mod function;
-mod list;
-mod moment;
-mod number;
-mod object;
-mod order;
-mod text;
+pub(super) mod array;
+pub(super) mod document;
+pub(super) mod function;
+pub(super) mod moment;
+pub(super) mod number;
+pub(super) mod object;
+pub(super) mod order;
+pub(super) mod text;
 
-pub(crate) use list::FUNCTIONS;
 pub(crate) use object::{entries_of, keys_of, names_of, values_of};

@@ -5,7 +5,7 @@ use meantime_value::Value;
 use super::super::super::eval::{Eval, Result};
 use super::super::native::{Args, Native, Overload, Param};
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("now", &[Overload::new(&[], now)]),
     Native::new("uuid", &[Overload::new(&[], uuid)]),
     Native::new("daysBetween", &[Overload::new(&[Param::DATE, Param::DATE], days_between)]),

@@ -9,7 +9,7 @@ use super::super::native::{Args, Native, Overload, Param};
 const ONE_PARAM: &[Param] = &[Param::NUMBER];
 const TWO_PARAMS: &[Param] = &[Param::NUMBER, Param::NUMBER];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("abs", &[Overload::new(ONE_PARAM, abs)]),
     Native::new("ceil", &[Overload::new(ONE_PARAM, ceil)]),
     Native::new("floor", &[Overload::new(ONE_PARAM, floor)]),

@@ -8,7 +8,7 @@ use super::super::null::{NULL_1, NULL_2};
 
 const PAIR_PARAMS: &[Param] = &[Param::OBJECT, Param::callback(3)];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("mapObject", &[Overload::new(PAIR_PARAMS, map_object), NULL_2]),
     Native::new("filterObject", &[Overload::new(PAIR_PARAMS, filter_object), NULL_2]),
     Native::new("pluck", &[Overload::new(PAIR_PARAMS, pluck), NULL_2]),

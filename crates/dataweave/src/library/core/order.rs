@@ -13,7 +13,7 @@ use super::super::null::NULL_2;
 const ELEMENT_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(2)];
 const PAIR_PARAMS: &[Param] = &[Param::OBJECT, Param::callback(2)];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new(
         "orderBy",
         &[

@@ -13,7 +13,7 @@ const ONE_PARAM: &[Param] = &[Param::TEXT];
 const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
 const MATCH_PARAMS: &[Param] = &[Param::TEXT, Param::REGEX];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("upper", &[Overload::new(ONE_PARAM, upper), NULL_1]),
     Native::new("lower", &[Overload::new(ONE_PARAM, lower), NULL_1]),
     Native::new("trim", &[Overload::new(ONE_PARAM, trim), NULL_1]),

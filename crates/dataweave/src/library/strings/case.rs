@@ -6,7 +6,7 @@ use super::super::null::NULL_1;
 
 const ONE_PARAM: &[Param] = &[Param::TEXT];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("camelize", &[Overload::new(ONE_PARAM, camelize), NULL_1]),
     Native::new("capitalize", &[Overload::new(ONE_PARAM, capitalize), NULL_1]),
     Native::new("dasherize", &[Overload::new(ONE_PARAM, dasherize), NULL_1]),

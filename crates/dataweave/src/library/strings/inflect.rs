@@ -6,7 +6,7 @@ use super::super::null::NULL_1;
 
 const ONE_PARAM: &[Param] = &[Param::TEXT];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("pluralize", &[Overload::new(ONE_PARAM, pluralize), NULL_1]),
     Native::new("singularize", &[Overload::new(ONE_PARAM, singularize), NULL_1]),
     Native::new("ordinalize", &[Overload::new(&[Param::NUMBER], ordinalize), NULL_1]),

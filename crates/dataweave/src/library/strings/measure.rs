@@ -10,7 +10,7 @@ const ONE_PARAM: &[Param] = &[Param::TEXT];
 const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
 const CHARACTER_PARAMS: &[Param] = &[Param::TEXT, Param::callback(1)];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("charCode", &[Overload::new(ONE_PARAM, char_code), NULL_1]),
     Native::new(
         "charCodeAt",

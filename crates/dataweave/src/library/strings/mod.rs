@@ -1,10 +1,7 @@
 //! `dw::core::Strings`.
 
-mod case;
-mod inflect;
-mod list;
-mod measure;
-mod part;
-mod shape;
-
-pub(crate) use list::FUNCTIONS;
+pub(super) mod case;
+pub(super) mod inflect;
+pub(super) mod measure;
+pub(super) mod part;
+pub(super) mod shape;

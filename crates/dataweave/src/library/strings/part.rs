@@ -10,7 +10,7 @@ const ONE_PARAM: &[Param] = &[Param::TEXT];
 const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
 const COUNT_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("first", &[Overload::new(COUNT_PARAMS, first), NULL_2]),
     Native::new("last", &[Overload::new(COUNT_PARAMS, last), NULL_2]),
     Native::new(

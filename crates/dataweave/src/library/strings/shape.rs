@@ -11,7 +11,7 @@ const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
 const COUNT_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER];
 const PADDED_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER, Param::TEXT];
 
-pub(super) const FUNCTIONS: &[Native] = &[
+pub(in crate::library) const FUNCTIONS: &[Native] = &[
     Native::new("leftPad", &[Overload::new(PADDED_PARAMS, left_pad).optional(1), NULL_3]),
     Native::new("rightPad", &[Overload::new(PADDED_PARAMS, right_pad).optional(1), NULL_3]),
     Native::new("repeat", &[Overload::new(COUNT_PARAMS, repeat), NULL_2]),

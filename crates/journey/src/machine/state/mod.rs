@@ -1,11 +1,10 @@
-//! One file per state type.
+//! One file per state type; the two ends share one.
 
 mod call;
 mod choice;
-mod fail;
+mod end;
 mod parallel;
 mod step;
-mod succeed;
 mod timer;
 mod transform;
 

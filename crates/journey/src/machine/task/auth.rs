@@ -63,12 +63,12 @@ impl Run<'_> {
         // Each method replaces its own object completely, also a value that a caller may have put
         // there, so that the success of one method cannot hide the failure of another.
         let path = vec![check.auth_var.clone(), check.kind.field().to_owned()];
-        let judged = if is_ok(&answer) {
+        let checked = if is_ok(&answer) {
             part("value")
         } else {
             json::object_of([("problem", part("problem"))])
         };
-        self.write(id, &ContextChange::put(path, judged))?;
+        self.write(id, &ContextChange::put(path, checked))?;
         Self::next_transition(state)
     }
 }

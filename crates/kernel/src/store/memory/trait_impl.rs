@@ -103,23 +103,23 @@ impl Tables {
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
-        let mut guards: Vec<Fence> = Vec::new();
-        let settled = plan.resolve(&BTreeSet::new(), &mut found, |unit| {
+        let mut held: Vec<Fence> = Vec::new();
+        let resolved = plan.resolve(&BTreeSet::new(), &mut found, |unit| {
             let holds = fences.admit(unit);
             if holds {
-                guards.push(unit.fence.clone());
+                held.push(unit.fence.clone());
             }
             Ok(holds)
         })?;
-        for guard in guards {
-            self.apply_fence(guard);
+        for fence in held {
+            self.apply_fence(fence);
         }
-        for (_, write) in settled.writes {
+        for (_, write) in resolved.writes {
             self.apply(write.into_owned());
         }
         self.nodes.committed(node, batch);
         self.clock = self.clock.max(now);
-        Ok(settled.results)
+        Ok(resolved.results)
     }
 
     fn recover(&self, node: Option<u64>, partition: Partition) -> Recovered {
@@ -178,12 +178,12 @@ impl Store for MemoryStore {
             let mut tables = self.tables();
             Hold { tables: self.tables.clone(), number: tables.locks.begin() }
         });
-        let mut taken = self.tables().fetch(&request, hold.as_ref().map(|it| it.number));
-        taken.hold = hold.map(|hold| Box::new(hold) as Box<dyn Any + Send>);
-        ready(taken)
+        let mut fetched = self.tables().fetch(&request, hold.as_ref().map(|it| it.number));
+        fetched.hold = hold.map(|hold| Box::new(hold) as Box<dyn Any + Send>);
+        ready(fetched)
     }
 
-    fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
+    fn commit(&self, _fetched: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         Box::pin(std::future::ready(self.tables().commit(self.node, &plan)))
     }
 

@@ -2,22 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::{Ending, InstanceId, TaskId, Timestamp};
+use meantime_core::{InstanceId, TaskId, Timestamp};
 
 use super::tables::Tables;
 use crate::compaction::compact;
 use crate::history::AuditInfo;
 use crate::store::{
     AnswerRow, CompactRequest, HistoryRow, InstanceRow, MessageRow, OccurrenceRow, OperationKind,
-    OperationRow, Phase, PurgeRequest, Purged, TaskRow, TaskState, look_again, next_epoch,
+    OperationRow, PurgeRequest, Purged, RetentionDecision, TaskRow, TaskState, next_epoch,
 };
-
-/// Whether a row can be deleted.
-enum Judged {
-    Goes,
-    At(Timestamp),
-    Stays,
-}
 
 impl Tables {
     /// Examines everything: the store is small, and simple code is its purpose.
@@ -27,16 +20,22 @@ impl Tables {
         let mut later = |at: Timestamp| next = Some(next.map_or(at, |known| known.min(at)));
         let roots: Vec<InstanceId> = self.instances.keys().copied().collect();
         for id in roots {
-            match self.instances.get(&id).map(|row| self.judge(row, request)) {
-                Some(Judged::Goes) if purged.rows() < request.limit => {
-                    self.remove_tree(id, request.limit, &mut purged);
-                    if self.instances.contains_key(&id) {
+            let Some(row) = self.instances.get(&id) else { continue };
+            match self.decide_retention(row, request) {
+                RetentionDecision::Delete { or_check_at } => {
+                    if !self.members(id).iter().all(|id| self.is_over(*id)) {
+                        later(or_check_at);
+                    } else if purged.rows() < request.limit {
+                        self.remove_tree(id, request.limit, &mut purged);
+                        if self.instances.contains_key(&id) {
+                            later(request.now);
+                        }
+                    } else {
                         later(request.now);
                     }
                 }
-                Some(Judged::Goes) => later(request.now),
-                Some(Judged::At(at)) => later(at),
-                Some(Judged::Stays) | None => {}
+                RetentionDecision::CheckAt(at) => later(at),
+                RetentionDecision::Keep => {}
             }
         }
         let (now, keep) = (request.now, request.retention.detached_tasks);
@@ -59,34 +58,12 @@ impl Tables {
         purged
     }
 
-    fn judge(&self, row: &InstanceRow, request: &PurgeRequest) -> Judged {
-        let ending = match row.phase {
-            _ if row.meta.lineage.as_ref().is_some_and(|it| it.root != row.id) => {
-                return Judged::Stays;
-            }
-            Phase::Completed => Ending::Completed,
-            Phase::Failed => Ending::Failed,
-            Phase::Cancelled => Ending::Cancelled,
-            _ => {
-                // It is live and may end at any moment from now on.
-                let name = self.name_of(row);
-                return match request.retention.shortest_of(&name) {
-                    Some(ms) => Judged::At(look_again(request.now, row.started_at, ms)),
-                    None => Judged::Stays,
-                };
-            }
-        };
-        let keep = request.retention.keep(&self.name_of(row), ending);
-        let Some(until) = row.ended_at.and_then(|at| keep.until(at)) else { return Judged::Stays };
-        if until > request.now {
-            return Judged::At(until);
+    fn decide_retention(&self, row: &InstanceRow, request: &PurgeRequest) -> RetentionDecision {
+        if row.meta.lineage.as_ref().is_some_and(|it| it.root != row.id) {
+            return RetentionDecision::Keep;
         }
-        if self.members(row.id).iter().all(|id| self.is_over(*id)) {
-            Judged::Goes
-        } else {
-            let period = keep.as_millis().unwrap_or_default();
-            Judged::At(look_again(request.now, until, period))
-        }
+        let name = self.name_of(row);
+        RetentionDecision::of(request, &name, row.phase, row.started_at, row.ended_at)
     }
 
     fn name_of(&self, row: &InstanceRow) -> String {

@@ -78,11 +78,11 @@ impl UnitResolver<'_> {
         accept: &Accept,
         writes: &mut Vec<Write>,
     ) {
-        // `refused_definition` has refused what is not deployed, so the version is found below.
-        let Some(versions) = self.snapshot.definitions.get_mut(name) else { return };
+        const DEPLOYED: &str = "`refused_definition` refuses versions that are not deployed";
+        let versions = self.snapshot.definitions.get_mut(name).expect(DEPLOYED);
         let was_latest =
             versions.iter().find(|head| !head.retired).is_some_and(|head| head.version == version);
-        let Some(head) = versions.iter_mut().find(|head| head.version == version) else { return };
+        let head = versions.iter_mut().find(|head| head.version == version).expect(DEPLOYED);
         head.retired = true;
         let retired = head.id;
         writes.push(Write::RetireDefinition(retired));

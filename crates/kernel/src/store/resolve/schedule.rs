@@ -86,6 +86,8 @@ impl UnitResolver<'_> {
             let event = Event::Cancel { reason: reason.to_owned() };
             self.deliver(schedule, event, None, accept.seq, writes);
         }
+        // The first commit of a store deploys the built-in definition of schedules. Only that
+        // deployment finds none, and it has no triggers.
         let Some(definition) = self.snapshot.latest(SCHEDULE_DEFINITION, None).map(|it| it.id)
         else {
             return;
@@ -95,7 +97,8 @@ impl UnitResolver<'_> {
             Trigger::Message { .. } | Trigger::Signal { .. } => None,
         });
         for ((element, recurrence), id) in timers.zip(&accept.ids) {
-            // Recurrences were checked when the definition was compiled.
+            // Recurrences were checked when the definition was compiled. One that now lies beyond
+            // the range of instants has no occurrence.
             let Ok((rule, max_runs)) = recurrence.armed(self.now) else { continue };
             // `R0`, or an end that has passed: there is no occurrence.
             if max_runs == Some(0) || occurrences(&rule, Timestamp::MIN).next().is_none() {

@@ -75,8 +75,8 @@ impl Simulation {
 
     /// Workers, people and the engine finish all open work.
     fn finish_all_work(&mut self) {
-        const MANY: u32 = 20_000;
-        for _ in 0..MANY {
+        const MAX_STEPS: u32 = 20_000;
+        for _ in 0..MAX_STEPS {
             let commits = self.counts.commits;
             let queues = QUEUE_NAMES.map(str::to_owned).to_vec();
             let (worker, max, lease_ms) = ("w1".to_owned(), 1_000, 60_000);

@@ -83,6 +83,9 @@ impl Simulation {
         } else {
             payload
         };
-        self.send_command("submit", Command::Submit { instance, step, payload, bound: None });
+        self.send_command(
+            "submit",
+            Command::Submit { instance, step, payload, request_bindings: None },
+        );
     }
 }
