@@ -150,7 +150,7 @@ fn advance_schedule(bytes: Vec<u8>, random: &mut CaseRandom) {
         let submitted = |step: &str, payload: &str| Event::Submitted {
             step: step.to_owned(),
             payload: Json::parse(payload).unwrap_or_default(),
-            bound: None,
+            request_bindings: None,
         };
         let mut events = vec![
             Event::TimerFired { key, due_at },

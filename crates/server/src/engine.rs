@@ -146,8 +146,8 @@ impl Engine {
         let connectors = Arc::new(connectors.map_err(StartError::Setting)?);
         let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
         let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(store_error)?;
-        // Its definitions were judged when they were deployed. What this deployment lacks is found
-        // by the run that needs it, as on the durable kernel.
+        // Its definitions were validated when they were deployed. What this deployment lacks is
+        // found by the run that needs it, as on the durable kernel.
         let lenient = meantime_journey::Settings { deploys: false, ..journeys.clone() };
         let notations = notations.with(JOURNEY_NOTATION, Arc::new(JourneyNotation::new(lenient)));
         let ephemeral = EphemeralKernel::start(notations, config, clock, connectors).await;

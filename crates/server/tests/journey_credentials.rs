@@ -857,14 +857,14 @@ spec:
         let (status, outcome) = send(&router, &path, headers, Some(json!({}))).await;
         assert_eq!(status, 200, "{name} {headers:?}: {outcome}");
         let context = &outcome["output"];
-        let judged = &context["auth"]["jwt"];
+        let noted = &context["auth"]["jwt"];
         match problem {
             None => {
-                assert_eq!(judged["claims"]["sub"], "ann", "{name} {headers:?}: {outcome}");
+                assert_eq!(noted["claims"]["sub"], "ann", "{name} {headers:?}: {outcome}");
                 assert_eq!(context["sent"], good, "{name} {headers:?}: {outcome}");
             }
             Some(code) => {
-                assert_eq!(judged["problem"]["code"], code, "{name} {headers:?}: {outcome}");
+                assert_eq!(noted["problem"]["code"], code, "{name} {headers:?}: {outcome}");
                 assert_eq!(context["sent"], Value::Null, "{name} {headers:?}: {outcome}");
             }
         }

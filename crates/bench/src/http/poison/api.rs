@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::connection::json_request;
 use super::seeded_choice::SeededChoice;
-use super::variant::{Definition, Kind, PoisonVariant};
+use super::variant::{Kind, PoisonVariant, VariantDefinition};
 use super::{journey, mapper};
 
 /// The most rules that an API may have.
@@ -28,7 +28,7 @@ pub(super) fn variant(choice: &mut SeededChoice, label: String, name: String) ->
         kind: Kind::Api,
         label,
         title: format!("{words}: {costly}"),
-        definition: Some(Definition {
+        definition: Some(VariantDefinition {
             name,
             media_type: journey::MEDIA_TYPE,
             text: text.to_string(),
