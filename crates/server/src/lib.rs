@@ -16,6 +16,7 @@ mod background;
 mod concurrency;
 mod connection;
 mod connector;
+mod console;
 mod definition_cache;
 mod deploy;
 mod docs_page;
@@ -43,6 +44,7 @@ mod wire;
 
 pub use app::App;
 pub use auth::{NewKey, new_key};
+pub use console::{Console, ConsoleBundle};
 pub use connector::{DialError, Dialer, EgressPolicy, HostOverrides, MaybeTlsStream};
 pub use engine::{Engine, SourceFormats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
