@@ -1,5 +1,5 @@
-//! `console`: the types, the bundle and the tests of the console, in a real browser against the real
-//! server.
+//! `console`: the types, the bundle and the tests of the console, in a real browser against the
+//! real server.
 //!
 //! Packages come from the lock file; Chromium is installed if it is missing and `apt` may do it.
 

@@ -41,6 +41,13 @@ const theme = EditorView.theme({
   '.cm-waits': { backgroundColor: 'var(--accent-soft)', boxShadow: 'inset 3px 0 var(--accent)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
   '.cm-tooltip': { backgroundColor: 'var(--bg)', color: 'var(--text)', border: '1px solid var(--line-2)', borderRadius: '6px' },
+  // Without the pictures of the tool, which are data addresses that the policy of the page refuses.
+  '.cm-lintRange': { backgroundImage: 'none' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--red)' },
+  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--amber)' },
+  '.cm-lint-marker': { width: '8px', height: '8px', borderRadius: '50%', margin: '5px 3px' },
+  '.cm-lint-marker-error': { content: 'normal', backgroundColor: 'var(--red)' },
+  '.cm-lint-marker-warning': { content: 'normal', backgroundColor: 'var(--amber)' },
   '.cm-foldPlaceholder': { backgroundColor: 'var(--bg-3)', color: 'var(--text-2)', border: 'none' },
 })
 
@@ -63,6 +70,19 @@ const marked = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 })
 
+/** Typing over a selection: browsers keep the looks of what goes in inline styles, which the policy
+ * refuses, so the editor replaces it itself. */
+const replacing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data, isComposing } = event
+    if (inputType !== 'insertText' || data === null || isComposing) return false
+    if (view.state.selection.main.empty) return false
+    event.preventDefault()
+    view.dispatch(view.state.replaceSelection(data))
+    return true
+  },
+})
+
 export function createEditor(
   host: HTMLElement,
   options: { value: string; notation: string; label: string; onchange: ((text: string) => void) | undefined },
@@ -83,13 +103,14 @@ export function createEditor(
         syntaxHighlighting(colours),
         theme,
         marked,
-        EditorView.contentAttributes.of({ 'aria-label': options.label }),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, tabindex: '0' }),
         EditorState.tabSize.of(2),
         ...(language ? [language()] : []),
         ...(onchange
           ? [
               history(),
               highlightActiveLine(),
+              replacing,
               lintGutter(),
               keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
               EditorView.updateListener.of((update) => {

@@ -63,7 +63,6 @@ export const t = {
   no: 'No',
   copy: 'Copy',
   command: 'Command',
-  copyId: (id: string) => `Copy ${id}`,
   reason: 'Reason',
   reasonHint: 'Recorded in the history, with your name',
   by: (actor: string) => `by ${actor}`,

@@ -45,7 +45,8 @@ pub(crate) async fn page(State(app): State<App>, headers: HeaderMap) -> Response
     match app.console() {
         Console::Embedded(bundle) => bundle.answer(&headers),
         Console::Missing(reason) => {
-            let text = format!("The console is missing: {reason}. The API is described at /docs.\n");
+            let text =
+                format!("The console is missing: {reason}. The API is described at /docs.\n");
             ([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
         }
     }
@@ -86,8 +87,8 @@ impl ConsoleBundle {
     fn answer(&self, headers: &HeaderMap) -> Response {
         let tag = format!("\"{}\"", self.page_hash);
         let known = headers.get(IF_NONE_MATCH).and_then(|it| it.to_str().ok());
-        let is_known =
-            known.is_some_and(|it| it.split(',').any(|it| it.trim().trim_start_matches("W/") == tag));
+        let is_known = known
+            .is_some_and(|it| it.split(',').any(|it| it.trim().trim_start_matches("W/") == tag));
         let headers = [
             (CONTENT_TYPE, "text/html; charset=utf-8"),
             (ETAG, tag.as_str()),

@@ -44,8 +44,8 @@ mod wire;
 
 pub use app::App;
 pub use auth::{NewKey, new_key};
-pub use console::{Console, ConsoleBundle};
 pub use connector::{DialError, Dialer, EgressPolicy, HostOverrides, MaybeTlsStream};
+pub use console::{Console, ConsoleBundle};
 pub use engine::{Engine, SourceFormats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub use notation::notations;
