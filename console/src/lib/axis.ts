@@ -22,9 +22,9 @@ export type Mark = {
 
 export type View = { from: number; to: number }
 
-/** Everything, with the now line, and some room at both sides. */
-export function fit(marks: Mark[], now: number): View {
-  let [from, to] = [now, now]
+/** Everything, with the now line unless all is past, and some room at both sides. */
+export function fit(marks: Mark[], now: number, past = false): View {
+  let [from, to] = past && marks[0] ? [marks[0].from, marks[0].from] : [now, now]
   for (const mark of marks) {
     from = Math.min(from, mark.from)
     to = Math.max(to, mark.to ?? mark.from)

@@ -422,7 +422,7 @@ export const t = {
     noStepsText: 'Journeys that wait for somebody to submit data appear here.',
     noWork: 'No task waits for a worker',
     noWorkText: 'Workers claim tasks by their type. In a shell:',
-    noneHere: 'No tasks',
+    noneHere: 'No open tasks',
     again: 'again',
     submit: 'Submit',
     output: 'Output (JSON)',

@@ -48,6 +48,7 @@ test('the whole axis holds all marks and now, and zooming keeps the place under 
   const marks = [{ key: 'a', lane: '', from: 1000, to: 900_000, shape: 'dot', tone: 'grey', label: '' }]
   const view = fit(marks, 2_000_000)
   assert.ok(view.from < 1000 && view.to > 2_000_000)
+  assert.ok(fit(marks, 2_000_000, true).to < 1_000_000, 'what has ended does not reach to now')
   const near = zoom(view, 0.5, 500_000)
   const share = (it) => (500_000 - it.from) / (it.to - it.from)
   assert.ok(Math.abs(share(view) - share(near)) < 1e-9)
