@@ -14,6 +14,7 @@ mod bundle;
 #[path = "build/sources.rs"]
 mod sources;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -24,50 +25,53 @@ const SWITCH: &str = "MEANTIME_CONSOLE";
 /// A directory with a console that somebody else built.
 const DIST: &str = "MEANTIME_CONSOLE_DIST";
 
-/// A console that can be embedded, or the reason why there is none.
-type Built = Result<PathBuf, String>;
-
 fn main() {
     println!("cargo::rerun-if-env-changed={SWITCH}");
     println!("cargo::rerun-if-env-changed={DIST}");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let code = match built(&out).and_then(|dist| embed(&dist, &out)) {
-        Ok(code) => code,
-        Err(reason) => format!(
-            "/// The page; empty without a console.\npub static PAGE: &str = \"\";\n\
-             /// The hash of the page.\npub static PAGE_HASH: &str = \"\";\n\
-             /// Its files.\npub static FILES: &[ConsoleFile] = &[];\n\
-             /// Why there is no console.\npub static MISSING: Option<&str> = Some({reason:?});\n"
-        ),
+    let code = match is_wanted() {
+        Err(reason) => missing(&reason),
+        Ok(()) => built(&out).and_then(|dist| embed(&dist, &out)).unwrap_or_else(|reason| {
+            // A path that does not exist makes cargo ask again next time, when npm may be there.
+            println!("cargo::rerun-if-changed={}", out.join("not-built").display());
+            println!("cargo::warning=the console is not part of this build: {reason}");
+            missing(&reason)
+        }),
     };
     fs::write(out.join("console.rs"), code).expect("OUT_DIR can be written");
 }
 
-fn built(out: &Path) -> Built {
+/// Whether this build is to contain the console; an error says why it is not.
+fn is_wanted() -> Result<(), String> {
+    // Checks, lints and tests use the profiles `dev` and `test`, for which cargo says `debug`.
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    match env::var(SWITCH).as_deref() {
+        Ok("on") => Ok(()),
+        Ok("off") => Err(format!("this binary was built with {SWITCH}=off")),
+        Ok(other) => Err(format!("{SWITCH} was {other:?} and can be `on` or `off`")),
+        Err(_) if is_release || env::var_os(DIST).is_some() => Ok(()),
+        Err(_) => Err(format!("this is a debug build: build with --release, or with {SWITCH}=on")),
+    }
+}
+
+/// The directory with the built console.
+fn built(out: &Path) -> Result<PathBuf, String> {
     if let Some(dist) = env::var_os(DIST) {
         println!("cargo::rerun-if-changed={}", Path::new(&dist).display());
         return Ok(PathBuf::from(dist));
     }
-    // Checks, lints and tests use the profiles `dev` and `test`, for which cargo says `debug`.
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    match env::var(SWITCH).as_deref() {
-        Ok("on") => {}
-        Ok("off") => return Err(format!("this binary was built with {SWITCH}=off")),
-        Ok(other) => return Err(format!("{SWITCH} is {other:?} and can be `on` or `off`")),
-        Err(_) if is_release => {}
-        Err(_) => {
-            return Err(format!(
-                "this is a debug build: build with --release, or with {SWITCH}=on"
-            ));
-        }
-    }
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let console = manifest.join("../../console");
-    bundle::build(&console, &staging(out)).inspect_err(|reason| {
-        // A path that does not exist makes cargo ask again next time, when npm may be there.
-        println!("cargo::rerun-if-changed={}", out.join("not-built").display());
-        println!("cargo::warning=the console is not part of this build: {reason}");
-    })
+    bundle::build(&manifest.join("../../console"), &staging(out))
+}
+
+/// The data of a binary without a console.
+fn missing(reason: &str) -> String {
+    format!(
+        "/// The page; empty without a console.\npub static PAGE: &str = \"\";\n\
+         /// The hash of the page.\npub static PAGE_HASH: &str = \"\";\n\
+         /// Its files.\npub static FILES: &[ConsoleFile] = &[];\n\
+         /// Why there is no console.\npub static MISSING: Option<&str> = Some({reason:?});\n"
+    )
 }
 
 /// `target/console`: shared by all profiles, so that one build serves them all.
@@ -77,7 +81,7 @@ fn staging(out: &Path) -> PathBuf {
     target.unwrap_or(out).join("console")
 }
 
-/// Copies the files to OUT_DIR, where they stay as long as the data that names them, and writes the
+/// Copies the files to `OUT_DIR`, where they stay as long as the data that names them, and writes the
 /// data.
 fn embed(dist: &Path, out: &Path) -> Result<String, String> {
     let shown = dist.display();
@@ -95,7 +99,7 @@ fn embed(dist: &Path, out: &Path) -> Result<String, String> {
     let files = fs::read_dir(dist.join("assets")).map_err(|error| format!("{shown}: {error}"))?;
     let mut names: Vec<String> = files
         .filter_map(|file| file.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".gz"))
+        .filter_map(|name| name.strip_suffix(".gz").map(str::to_owned))
         .collect();
     names.sort();
     if names.is_empty() {
@@ -103,12 +107,14 @@ fn embed(dist: &Path, out: &Path) -> Result<String, String> {
     }
     for name in &names {
         let copy = copies.join(name);
-        fs::copy(dist.join("assets").join(name), &copy).map_err(|error| error.to_string())?;
-        let path = format!("assets/{}", name.trim_end_matches(".gz"));
-        code.push_str(&format!(
-            "    ConsoleFile {{ path: {path:?}, gzip: include_bytes!({:?}) }},\n",
-            copy.display().to_string()
-        ));
+        let compressed = dist.join("assets").join(format!("{name}.gz"));
+        fs::copy(compressed, &copy).map_err(|error| error.to_string())?;
+        let (path, bytes) = (format!("assets/{name}"), copy.display().to_string());
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            code,
+            "    ConsoleFile {{ path: {path:?}, gzip: include_bytes!({bytes:?}) }},"
+        );
     }
     code.push_str("];\n");
     Ok(code)

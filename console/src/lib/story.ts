@@ -85,10 +85,16 @@ export function story(
   return { lanes: [...lanes.values()].filter((it) => used.has(it.id)), marks }
 }
 
+/** When it is due, for events that set a time. */
+function dueOf(event: HistoryEvent): string | undefined {
+  const sets = event.type === 'timerArmed' || event.type === 'timerMoved' || event.type === 'attemptFailed'
+  return sets && event.dueAt ? t.due(Date.parse(event.dueAt)) : undefined
+}
+
 /** An event of the history in a few words. */
 export function say(event: HistoryEvent): string {
   const words = t.history[event.type] ?? event.type
-  const parts = [event.name ?? (event.element ? elementName(event.element) : undefined), event.code, event.message, event.cause]
+  const parts = [event.name ?? (event.element ? elementName(event.element) : undefined), event.code, event.message, event.cause, dueOf(event)]
   const details = parts.filter((part) => part !== undefined && part !== null && part !== '')
   const by = event.by ? ` · ${t.by(event.by.actor)}${event.by.reason ? `: ${event.by.reason}` : ''}` : ''
   return `${words}${details.length ? ` · ${details.join(' · ')}` : ''}${by}`

@@ -68,6 +68,8 @@ export const t = {
   by: (actor: string) => `by ${actor}`,
   line: (line: string) => `line ${line}`,
   timerAt: 'a timer',
+  due: (at: number) =>
+    `due ${new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' })}`,
   notJson: (detail: string) => `This is not JSON: ${detail}`,
   notObject: 'Write a JSON object: {"name": value}',
   inspector: 'Selected instance',
@@ -346,6 +348,7 @@ export const t = {
     noLimit: 'No limit',
     input: 'Input of every run (JSON)',
     next: 'Next occurrences',
+    clocks: (offset: string) => `clocks change: ${offset}`,
     noNext: 'No next run',
     pausedText: 'The schedule is paused.',
     ledger: 'Ledger',

@@ -5,6 +5,7 @@ import { load } from './support.mjs'
 const time = await load('/src/lib/time.ts')
 const { ticks } = await load('/src/lib/ticks.ts')
 const { fit, parseView, viewText, zoom } = await load('/src/lib/axis.ts')
+const { clockChanges, inZone } = await load('/src/lib/zone.ts')
 const at = (text) => Date.parse(text)
 
 test('spans have one unit and at most one decimal', () => {
@@ -58,4 +59,12 @@ test('the whole axis holds all marks and now, and zooming keeps the place under 
 test('a view survives the address', () => {
   assert.deepEqual(parseView(viewText({ from: 10, to: 5000 })), { from: 10, to: 5000 })
   for (const text of [undefined, '', '5-5', 'a-b', '10']) assert.equal(parseView(text), undefined)
+})
+
+test('times of a zone are those of its clocks, and a change is seen', () => {
+  assert.deepEqual(inZone(at('2026-03-29T01:00:00Z'), 'Europe/Berlin'), { time: 'Sun 29 Mar, 03:00', offset: 'GMT+02:00' })
+  const days = ['2026-03-27', '2026-03-28', '2026-03-29', '2026-03-30'].map((day) => at(`${day}T05:00:00Z`))
+  assert.deepEqual(clockChanges(days, 'Europe/Berlin'), [false, false, true, false])
+  assert.deepEqual(clockChanges(days, 'UTC'), [false, false, false, false])
+  assert.equal(inZone(0, 'Nowhere/Land'), undefined)
 })
