@@ -81,8 +81,8 @@ fn staging(out: &Path) -> PathBuf {
     target.unwrap_or(out).join("console")
 }
 
-/// Copies the files to `OUT_DIR`, where they stay as long as the data that names them, and writes the
-/// data.
+/// Copies the files to `OUT_DIR`, where they stay as long as the data that names them, and writes
+/// the data.
 fn embed(dist: &Path, out: &Path) -> Result<String, String> {
     let shown = dist.display();
     let page = fs::read_to_string(dist.join("index.html"))

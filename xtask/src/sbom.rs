@@ -1,8 +1,8 @@
 //! `sbom`: a bill of materials in the JSON format of `CycloneDX`.
 //!
 //! It lists the Rust packages that the shipped binary consists of and those that build and test it,
-//! and the packages of the console and of the SDKs. It is made from lock files only, without time or
-//! randomness: the same sources give the same bytes.
+//! and the packages of the console and of the SDKs. It is made from lock files only, without time
+//! or randomness: the same sources give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

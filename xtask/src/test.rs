@@ -1,7 +1,7 @@
 //! `test`: the whole check, for contributors and the build machine.
 //!
-//! It needs a Rust toolchain, Python, Node, Chromium and PostgreSQL, and starts a private PostgreSQL
-//! cluster. It uses cargo-nextest if it is installed.
+//! It needs a Rust toolchain, Python, Node, Chromium and PostgreSQL, and starts a private
+//! PostgreSQL cluster. It uses cargo-nextest if it is installed.
 
 use anyhow::Result;
 

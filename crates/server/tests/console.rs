@@ -1,5 +1,5 @@
-//! The console as the server hands it out: the page with its policy and tag, its files for ever, and
-//! nothing of it to clients that are no browsers.
+//! The console as the server hands it out: the page with its policy and tag, its files for ever,
+//! and nothing of it to clients that are no browsers.
 
 use std::sync::Arc;
 
