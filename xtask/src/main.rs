@@ -7,6 +7,7 @@
 
 mod check;
 mod conformance;
+mod console;
 mod deny;
 mod fuzz;
 mod mutants;
@@ -66,6 +67,9 @@ Commands:
   conformance journey [DOCUMENT...]
                     load the YAML fragments of documents in all their readings;
                     without documents, those that MEANTIME_JOURNEY_DOCUMENTS names
+  console           check the console and test it in a browser against the server
+  console screenshots [NAME…]
+                    pictures of every page, in target/console/screenshots
   deny              bans, licences, sources and advisories of all dependencies
                     (needs cargo-deny)
   sbom [FILE]       write a bill of materials (CycloneDX JSON) of all dependencies
@@ -105,6 +109,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "fuzz" => fuzz::run(rest),
         "schemathesis" => schemathesis::run(rest),
         "conformance" => conformance::run(rest),
+        "console" => console::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
         "sbom" => sbom::run(rest),
         "vectors" => vectors::run(rest),

@@ -1,8 +1,8 @@
 //! `sbom`: a bill of materials in the JSON format of `CycloneDX`.
 //!
 //! It lists the Rust packages that the shipped binary consists of and those that build and test it,
-//! and the packages of the SDKs. It is made from lock files only, without time or randomness: the
-//! same sources give the same bytes.
+//! and the packages of the console and of the SDKs. It is made from lock files only, without time
+//! or randomness: the same sources give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         metadata: &metadata,
         checksums: checksums(&read("Cargo.lock")?),
         npm: &npm,
+        console: &serde_json::from_str(&read("console/package-lock.json")?)?,
         python: &read("sdks/python/pyproject.toml")?,
     };
     let document = document(&sources)?;
@@ -53,6 +54,7 @@ struct SbomSources<'a> {
     /// SHA-256 by name and version.
     checksums: BTreeMap<(String, String), String>,
     npm: &'a Value,
+    console: &'a Value,
     python: &'a str,
 }
 
@@ -85,10 +87,16 @@ fn document(sources: &SbomSources<'_>) -> Result<Value> {
         dependencies
             .insert(reference.clone(), json!({ "ref": reference, "dependsOn": dependencies_of }));
     }
-    for component in
-        npm_components(sources.npm)?.into_iter().chain(python_components(sources.python))
-    {
-        components.insert(component["bom-ref"].to_string(), component);
+    ensure!(bundled(sources.npm).is_empty(), "the TypeScript SDK has no dependencies at run time");
+    let sdk = npm_components(sources.npm, &BTreeSet::new())?;
+    let console = npm_components(sources.console, &bundled(sources.console))?;
+    // A package that several need counts as shipped if one of them ships it.
+    for component in sdk.into_iter().chain(console).chain(python_components(sources.python)) {
+        let key = component["bom-ref"].to_string();
+        if component["scope"] == "excluded" && components.contains_key(&key) {
+            continue;
+        }
+        components.insert(key, component);
     }
     let (_, main) = cargo.package_named(SHIPPED_PACKAGE)?;
     Ok(json!({
@@ -178,8 +186,28 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
         .collect()
 }
 
-/// The packages of an npm lock file. The SDK has none at run time.
-fn npm_components(lock: &Value) -> Result<Vec<Value>> {
+/// The tools that build the console; everything else that it depends on is part of the page.
+const CONSOLE_TOOLS: [&str; 2] = ["@sveltejs/vite-plugin-svelte", "vite"];
+
+/// The names of the packages in the bundle of the console, with what they depend on.
+fn bundled(lock: &Value) -> BTreeSet<String> {
+    let names = |package: &Value| {
+        let dependencies = package["dependencies"].as_object();
+        dependencies.into_iter().flat_map(|it| it.keys().cloned()).collect::<Vec<_>>()
+    };
+    let mut open = names(&lock["packages"][""]);
+    open.retain(|name| !CONSOLE_TOOLS.contains(&name.as_str()));
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name.clone()) {
+            open.extend(names(&lock["packages"][format!("node_modules/{name}")]));
+        }
+    }
+    found
+}
+
+/// The packages of an npm lock file; those that are `shipped` are marked.
+fn npm_components(lock: &Value, shipped: &BTreeSet<String>) -> Result<Vec<Value>> {
     let packages =
         lock["packages"].as_object().context("package-lock.json has an unknown shape")?;
     let mut components = Vec::new();
@@ -189,14 +217,13 @@ fn npm_components(lock: &Value) -> Result<Vec<Value>> {
         let licence = package["license"].as_str();
         let licence = licence.with_context(|| format!("{name} {version} names no licence"))?;
         let reference = format!("pkg:npm/{}@{version}", name.replace('@', "%40"));
-        let is_for_building = package["dev"] == true;
-        ensure!(is_for_building, "the TypeScript SDK has no dependencies at run time: {name}");
+        let is_shipped = shipped.contains(name);
         components.push(json!({
             "type": "library",
             "bom-ref": reference,
             "name": name,
             "version": version,
-            "scope": "excluded",
+            "scope": if is_shipped { "required" } else { "excluded" },
             "licenses": [{ "expression": licence }],
             "purl": reference,
         }));
@@ -266,10 +293,18 @@ mod tests {
             "": {},
             "node_modules/@types/node": { "version": "20.1.0", "license": "MIT", "dev": true },
         } });
+        let console = json!({ "packages": {
+            "": { "dependencies": { "vite": "8", "svelte": "5" } },
+            "node_modules/vite": { "version": "8.0.0", "license": "MIT" },
+            "node_modules/svelte": { "version": "5.0.0", "license": "MIT", "dependencies": { "clsx": "2" } },
+            "node_modules/clsx": { "version": "2.0.0", "license": "MIT" },
+            "node_modules/@types/node": { "version": "20.1.0", "license": "MIT", "dev": true },
+        } });
         let python =
             "[build-system]\nrequires = [\"setuptools>=68\"]\n[project]\ndependencies = []\n";
         let (metadata, checksums) = (metadata(licence), checksums(lock));
-        document(&SbomSources { metadata: &metadata, checksums, npm: &npm, python })
+        let (metadata, npm, console) = (&metadata, &npm, &console);
+        document(&SbomSources { metadata, checksums, npm, console, python })
     }
 
     #[test]
@@ -285,6 +320,9 @@ mod tests {
             ("pkg:cargo/left@1.2.3", "required"),
             ("pkg:cargo/meantime-cli@0.1.0", "required"),
             ("pkg:npm/%40types/node@20.1.0", "excluded"),
+            ("pkg:npm/clsx@2.0.0", "required"),
+            ("pkg:npm/svelte@5.0.0", "required"),
+            ("pkg:npm/vite@8.0.0", "excluded"),
             ("pkg:pypi/setuptools", "excluded"),
         ];
         assert_eq!(scopes, BTreeMap::from(expected));

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::sdk;
-use crate::shell::{cargo_run, output, root};
+use crate::shell::{output, root};
 use crate::step::{Options, Step};
 
 const SCHEMATHESIS_PACKAGE: &str = "schemathesis==4.32.5";
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             unknown => bail!("no option `{unknown}`"),
         }
     }
-    cargo_run(&["build", "--quiet", "--bin", "meantime"])?;
+    sdk::build_binary()?;
     run_schemathesis(examples, seed)
 }
 

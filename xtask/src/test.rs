@@ -1,12 +1,12 @@
 //! `test`: the whole check, for contributors and the build machine.
 //!
-//! It needs a Rust toolchain, Python, Node and PostgreSQL, and starts a private PostgreSQL cluster.
-//! It uses cargo-nextest if it is installed. To add a further environment (a browser), add a
-//! function and its line in `STEPS`.
+//! It needs a Rust toolchain, Python, Node, Chromium and PostgreSQL, and starts a private
+//! PostgreSQL cluster. It uses cargo-nextest if it is installed.
 
 use anyhow::Result;
 
 use crate::check;
+use crate::console;
 use crate::deny;
 use crate::postgres::Cluster;
 use crate::schemathesis;
@@ -20,7 +20,7 @@ const STEPS: &[Step] =
 
 pub(crate) fn run(filters: &[String]) -> Result<()> {
     run_all(
-        &[check::STEPS, deny::STEPS, sdk::STEPS, schemathesis::STEPS, STEPS],
+        &[check::STEPS, deny::STEPS, sdk::STEPS, schemathesis::STEPS, console::STEPS, STEPS],
         &Options { filters: filters.to_vec() },
     )
 }

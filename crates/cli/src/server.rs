@@ -6,8 +6,8 @@ use std::num::NonZero;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Engine, LogFormat, LogSettings, Settings, TraceExporter, connect_traces, listen,
-    log_filter, notations, raise_file_limit,
+    App, Console, ConsoleBundle, Engine, LogFormat, LogSettings, Settings, TraceExporter,
+    connect_traces, listen, log_filter, notations, raise_file_limit,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
@@ -39,7 +39,7 @@ where
             listening.address().context("cannot read the address of the socket")?,
         );
         let engine = Engine::start(settings, notations()).await?;
-        let app = App::new(&engine);
+        let app = App::with_console(&engine, console());
         let serving = listening.serve(app.clone());
         let address = serving.address().context("cannot read the address of the socket")?;
         let stop = stop_signal()?;
@@ -50,6 +50,21 @@ where
         tracing::info!("stopped");
         Ok(())
     })
+}
+
+/// The console that was built into this program.
+fn console() -> Console {
+    match meantime_console::MISSING {
+        Some(reason) => Console::Missing(reason),
+        None => Console::Embedded(ConsoleBundle {
+            page: meantime_console::PAGE,
+            page_hash: meantime_console::PAGE_HASH,
+            file: |path| {
+                let file = meantime_console::FILES.iter().find(|file| file.path == path)?;
+                Some(file.gzip)
+            },
+        }),
+    }
 }
 
 /// Completes on SIGTERM or SIGINT.

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::auth::Authenticator;
 use crate::background::BackgroundPool;
 use crate::concurrency::ConcurrencyLimit;
+use crate::console::Console;
 use crate::definition_cache::DefinitionCache;
 use crate::engine::{Engine, SourceFormats};
 use crate::feed::HistoryFeed;
@@ -42,11 +43,17 @@ struct AppInner {
     metrics: Metrics,
     draining: watch::Sender<bool>,
     openapi: openapi::OpenApiPages,
+    console: Console,
 }
 
 impl App {
-    /// The API of an engine. Needs a tokio runtime.
+    /// The API of an engine, without the console. Needs a tokio runtime.
     pub fn new(engine: &Engine) -> Self {
+        Self::with_console(engine, Console::Missing("this server has none"))
+    }
+
+    /// The API of an engine, with the console at `/`. Needs a tokio runtime.
+    pub fn with_console(engine: &Engine, console: Console) -> Self {
         let settings = engine.settings().clone();
         let kernel = engine.kernel().clone();
         tokio::spawn(observe::log_store(kernel.store_health()));
@@ -71,6 +78,7 @@ impl App {
             metrics,
             draining: watch::Sender::new(false),
             openapi: openapi::OpenApiPages::new(),
+            console,
             kernel,
             settings,
         }))
@@ -176,6 +184,10 @@ impl App {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    pub(crate) fn console(&self) -> Console {
+        self.0.console
     }
 
     pub(crate) fn openapi(&self) -> &openapi::OpenApiPages {

@@ -32,6 +32,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "bench",
+            "console",
             "server",
             "store",
             "kernel",
@@ -45,6 +46,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
+    // Data only: the built console.
+    ("console", &[]),
     // Only for the simulator: a layer under SQLite that knows nothing of the engine.
     ("disk", &[]),
     (

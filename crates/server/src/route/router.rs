@@ -1,8 +1,8 @@
 //! The router: all routes and their middleware.
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::Redirect;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get};
 use axum::{Extension, Router};
 use utoipa_axum::router::OpenApiRouter;
@@ -18,6 +18,7 @@ use crate::auth::{
     Permission, authenticate, reject_multiple_hosts, require_permission,
     require_permission_or_public,
 };
+use crate::console;
 use crate::observe;
 use crate::openapi;
 use crate::problem::{Problem, ProblemCode};
@@ -61,7 +62,8 @@ enum Access {
 fn unlisted_routes() -> Vec<(String, Access, MethodRouter<App>)> {
     let route = |path: &str, access, router| (path.to_owned(), access, router);
     vec![
-        route("/", Access::Open, get(|| async { Redirect::temporary("/docs") })),
+        route("/", Access::Open, get(console::page)),
+        route("/assets/{name}", Access::Open, get(console::file)),
         route("/healthz", Access::Open, get(health::alive)),
         route("/readyz", Access::Open, get(health::ready)),
         route("/openapi.json", Access::Open, get(openapi::json)),
@@ -111,7 +113,7 @@ pub(crate) fn router(app: &App) -> Router {
     guarded
         .route_layer(from_fn_with_state(app.clone(), authenticate))
         .merge(open)
-        .fallback(not_found)
+        .fallback(console_or_not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn(reject_multiple_hosts))
         .layer(Extension(app.background().clone()))
@@ -119,8 +121,12 @@ pub(crate) fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-async fn not_found(request: Request) -> Problem {
-    Problem::new(ProblemCode::NotFound, format!("there is nothing at {}", request.uri().path()))
+/// Every path that is not a route belongs to the console, if a browser asks for it.
+async fn console_or_not_found(State(app): State<App>, request: Request) -> Response {
+    console::page_for(&app, &request).unwrap_or_else(|| {
+        let text = format!("there is nothing at {}", request.uri().path());
+        Problem::new(ProblemCode::NotFound, text).into_response()
+    })
 }
 
 async fn not_allowed(request: Request) -> Problem {

@@ -80,9 +80,10 @@ impl Layers {
     }
 }
 
-/// Variables of command line options and of tests, which are not settings.
+/// Variables of command line options, of builds and of tests, which are not settings.
 fn is_reserved(name: &str) -> bool {
-    matches!(name, "config" | "url" | "token") || name.starts_with("test_")
+    matches!(name, "config" | "url" | "token" | "console" | "console_dist")
+        || name.starts_with("test_")
 }
 
 fn merge(into: &mut Table, from: Table) {
@@ -138,6 +139,8 @@ mod tests {
             ("MEANTIME_DB", "sqlite:/tmp/a.db"),
             ("MEANTIME_CONFIG", "x"),
             ("MEANTIME_TEST_POSTGRES", "y"),
+            ("MEANTIME_CONSOLE", "on"),
+            ("MEANTIME_CONSOLE_DIST", "dist"),
             ("HOME", "/root"),
         ]);
         let layers = Layers::default().file(&path).unwrap().environment(given);
