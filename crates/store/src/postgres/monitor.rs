@@ -298,3 +298,30 @@ async fn own(connection: &Connection, options: &Options, patience: Duration) -> 
         error => error,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::postgres::pool::Pool;
+
+    /// A reader that waited for a connection would wait for a timeout of the network.
+    #[test]
+    fn while_the_database_is_away_no_call_waits_for_a_connection() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _entered = runtime.enter();
+        let counters = Arc::default();
+        let (monitor, _probes) = ConnectionMonitor::new(Arc::clone(&counters));
+        let options = Options::new("host=127.0.0.1 port=1 user=nobody dbname=none");
+        let connector = Connector::new(&options, counters, Arc::clone(&monitor)).unwrap();
+        let handle = runtime.handle().clone();
+        let pool = Pool::new(Arc::new(connector), Arc::clone(&monitor), 1, handle);
+        monitor.mark_lost("it is away".to_owned());
+        // Polled once: a call that tried to connect would not have ended.
+        let answer = pool.acquire().now_or_never().expect("it does not wait");
+        let error = answer.err().expect("there is no connection");
+        assert!(error.to_string().contains("it is away"), "{error}");
+        assert!(monitor.ping().now_or_never().is_some_and(|answer| answer.is_err()));
+    }
+}
