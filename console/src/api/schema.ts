@@ -3100,7 +3100,7 @@ export interface operations {
                  */
                 wait?: string;
                 /** @description What to wait for; `end` waits for the end only. Needs `wait`. */
-                for?: "rest" | "end";
+                for?: "idle" | "end";
             };
             header?: {
                 /** @description Makes retries safe: a repeated request returns the instance of the first one */
