@@ -40,7 +40,8 @@ export class ApiError extends Error {
 /** Sends the key of the session, and reads numbers as they were written. */
 export async function send(input: Request | string, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init)
-  if (session.key) request.headers.set('Authorization', `Bearer ${session.key}`)
+  const { key } = session
+  if (key) request.headers.set('Authorization', `Bearer ${key}`)
   let response: Response
   try {
     response = await fetch(request)
@@ -50,6 +51,8 @@ export async function send(input: Request | string, init?: RequestInit): Promise
     throw new ApiError(0, {})
   }
   session.reachable = true
+  // An answer to a request from before the login says nothing about the key of now.
+  if (response.status === 401 && key === session.key) session.refused()
   response.json = async () => parseJson(await response.text())
   return response
 }
@@ -64,7 +67,6 @@ const throwing: Middleware = {
     } catch {
       // Not a problem document: the status has to do.
     }
-    if (response.status === 401) session.refused()
     throw new ApiError(response.status, body)
   },
 }

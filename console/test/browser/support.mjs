@@ -79,7 +79,7 @@ export class Server {
 
   /** Waits for a condition of the API. */
   async until(holds) {
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < 900; round++) {
       if (await holds()) return
       await new Promise((done) => setTimeout(done, 50))
     }
@@ -166,7 +166,8 @@ export async function openPage(browser, server, { theme = 'light', width = 1440,
     timezoneId: 'Europe/Berlin', locale: 'en-GB', permissions: ['clipboard-write'],
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(10_000)
+  // Generous, for machines that are busy with something else.
+  page.setDefaultTimeout(45_000)
   const wrong = []
   page.expected = new Set()
   page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
