@@ -47,21 +47,22 @@ def table(rounds: list[Round]) -> Iterable[str]:
     yield row("processor of these, us each", rounds, processor_us_of_engine, divided_by_ours)
     yield row("processor of the callers, us each", rounds, processor_us_of_callers, divided_by_ours)
     yield row("cores that were busy with it", rounds, busy_cores, divided_by_ours)
+    yield row("cores that others used", rounds, others_cores)
     yield row("memory of the server, MiB", rounds, memory, divided_by_ours)
     if any(figures["refused"] for each in rounds for figures in each):
-        yield row("refused at first", rounds, itemgetter("refused"), divided_by_ours)
+        yield row("refused at first", rounds, itemgetter("refused"))
 
 
 def row(
     name: str,
     rounds: list[Round],
     figure: Callable[[Figures], float | None],
-    ratio: Callable[[float, float], float],
+    ratio: Callable[[float, float], float] | None = None,
 ) -> str:
     """A figure of both, and how many times better ours is."""
     ours, theirs = (known(figure(each[side]) for each in rounds) for side in (0, 1))
     pairs = [(figure(mine), figure(other)) for mine, other in rounds]
-    ratios = [ratio(mine, other) for mine, other in pairs if mine and other]
+    ratios = [ratio(mine, other) for mine, other in pairs if ratio and mine and other]
     return f"  {name:<34}{spread(ours):>26}{spread(theirs):>26}{spread(ratios):>24}"
 
 
@@ -114,6 +115,11 @@ def busy_cores(figures: Figures) -> float:
     """How many cores all of them used: as many as there are, and processors are the limit."""
     used = sum(of_it["processorSeconds"] for of_it in figures["processes"].values())
     return float(used / figures["seconds"])
+
+
+def others_cores(figures: Figures) -> float:
+    """How many cores everything else on the machine used; much of it makes a round worthless."""
+    return float(figures["othersSeconds"] / figures["seconds"])
 
 
 def memory(figures: Figures) -> float:

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::connection::{Connection, Target, post};
-use super::process_tree::NamedProcess;
+use super::process_tree::{NamedProcess, machine_seconds};
 use super::sample::Sample;
 
 /// How long an answer may take.
@@ -62,6 +62,8 @@ pub struct Load {
     pub refused: u64,
     /// Seconds of processor time of each process, in the order of the arguments.
     pub processor_seconds: Vec<f64>,
+    /// The same of everything else on the machine, which should have nothing to do.
+    pub others_seconds: f64,
 }
 
 /// Runs the callers.
@@ -73,9 +75,9 @@ pub async fn run(call: Call, plan: Plan, processes: &[NamedProcess]) -> Result<L
         callers.spawn(caller(call.clone(), stop.clone(), begin));
     }
     pause(&mut callers, plan.warm_up).await?;
-    let (watch, before) = (Instant::now(), processor_seconds(processes));
+    let (watch, before) = (Instant::now(), Usage::now(processes));
     pause(&mut callers, plan.time).await?;
-    let after = processor_seconds(processes);
+    let after = Usage::now(processes);
     let end = Instant::now();
     stop.store(true, Ordering::Relaxed);
     let (mut latency, mut refused) = (Sample::default(), 0);
@@ -87,9 +89,13 @@ pub async fn run(call: Call, plan: Plan, processes: &[NamedProcess]) -> Result<L
             }
         }
     }
-    let processor_seconds = after.iter().zip(&before).map(|(after, before)| after - before);
-    let processor_seconds = processor_seconds.collect();
-    Ok(Load { seconds: (end - watch).as_secs_f64(), latency, refused, processor_seconds })
+    let processor_seconds = after.processes.iter().zip(&before.processes);
+    let processor_seconds: Vec<f64> =
+        processor_seconds.map(|(after, before)| after - before).collect();
+    let known: f64 = processor_seconds.iter().sum();
+    let others_seconds = (after.machine - before.machine - known).max(0.0);
+    let seconds = (end - watch).as_secs_f64();
+    Ok(Load { seconds, latency, refused, processor_seconds, others_seconds })
 }
 
 /// An answer, and when it was there.
@@ -146,8 +152,17 @@ fn text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
 }
 
-fn processor_seconds(processes: &[NamedProcess]) -> Vec<f64> {
-    processes.iter().map(NamedProcess::processor_seconds).collect()
+/// Seconds of processor time that have been used until now.
+struct Usage {
+    processes: Vec<f64>,
+    machine: f64,
+}
+
+impl Usage {
+    fn now(processes: &[NamedProcess]) -> Self {
+        let machine = machine_seconds();
+        Self { processes: processes.iter().map(NamedProcess::processor_seconds).collect(), machine }
+    }
 }
 
 #[cfg(test)]

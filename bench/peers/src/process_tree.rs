@@ -1,4 +1,5 @@
-//! Processor time and memory of a process and its descendants, from `/proc`.
+//! Processor time and memory of a process and its descendants, and of the whole machine, from
+//! `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -41,6 +42,17 @@ impl NamedProcess {
         let kib: u64 = tree(&processes(), self.id).into_iter().map(resident_kib).sum();
         float(kib) / 1_024.0
     }
+}
+
+/// The seconds of processor time that all processes of the machine have used on all cores.
+pub fn machine_seconds() -> f64 {
+    float(busy_ticks(&std::fs::read_to_string("/proc/stat").unwrap_or_default())) / TICKS_PER_SECOND
+}
+
+/// User, nice and system time of the first line, which is about all cores.
+fn busy_ticks(stat: &str) -> u64 {
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace();
+    fields.skip(1).take(3).map_while(|field| field.parse::<u64>().ok()).sum()
 }
 
 /// What is needed of `/proc/PID/stat`.
@@ -108,6 +120,13 @@ mod tests {
         let stat = "7 (a) b) S 3 7 7 0 -1 4194560 1 2 3 4 50 60 7 8 20 0 1 0 9";
         assert_eq!(parse(stat), Some(Entry { parent: 3, ticks: 125 }));
         assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn a_machine_is_busy_in_three_ways() {
+        assert_eq!(busy_ticks("cpu  100 20 3 4000 500 60 7 8 9 10\ncpu0 1 2 3"), 123);
+        assert_eq!(busy_ticks(""), 0);
+        assert!(machine_seconds() > 0.0);
     }
 
     #[test]

@@ -64,6 +64,7 @@ async fn main() -> Result<()> {
         "p99Ms": load.latency.percentile(99.0),
         "maxMs": load.latency.percentile(100.0),
         "processes": usage,
+        "othersSeconds": load.others_seconds,
     });
     println!("{report}");
     Ok(())
