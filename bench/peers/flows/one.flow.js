@@ -1,0 +1,1 @@
+return await Task.run("noop", {})

@@ -1,0 +1,1 @@
+"""Runs engines in turn under the same load and compares them."""
