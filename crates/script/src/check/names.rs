@@ -55,10 +55,15 @@ fn check_form(file: &File, problems: &mut Problems) {
     for statement in &file.statements {
         let declares = matches!(
             statement.kind,
-            StmtKind::Declare { .. } | StmtKind::Function(_) | StmtKind::Empty
+            StmtKind::Declare { .. }
+                | StmtKind::Var(_)
+                | StmtKind::Class(_)
+                | StmtKind::Function(_)
+                | StmtKind::Empty
         );
         if !declares {
-            let message = "besides workflows, a file contains only functions and constants";
+            let message =
+                "besides workflows, a file contains only functions, classes and constants";
             let help = "move the statement into a workflow";
             problems.add_with_help(Code::Form, statement.span, message, help);
         }
@@ -533,7 +538,9 @@ fn check_unused(analysis: &Analysis, problems: &mut Problems) {
         // them.
         let few = analysis.decls.len() <= MAX_COMPARED_NAMES;
         if decl.kind == DeclKind::Implicit && few {
-            let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));
+            let is_alike =
+                |other: &&Decl| !other.kind.is_special() && resembles(&decl.name, &other.name);
+            let other = analysis.decls.iter().find(is_alike);
             if let Some(other) = other {
                 let message = format!("`{}` is a new variable here", decl.name);
                 let help =

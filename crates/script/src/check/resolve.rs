@@ -1,5 +1,7 @@
 //! Resolves uses of names to declarations, and records captures.
 
+use std::sync::Arc;
+
 use super::names::{INPUT_NAMES, Names};
 use super::scope::{DeclId, DeclKind, FunctionId, NameUse, ScopeId};
 use super::similar::closest;
@@ -241,7 +243,10 @@ impl Names<'_, '_> {
         let mut visible: Vec<&str> = Vec::new();
         let mut at = Some(scope);
         while let Some(scope) = at.and_then(|id| self.scopes.get(id)) {
-            visible.extend(scope.names.keys().map(|name| &**name));
+            let is_written = |(_, id): &(&Arc<str>, &DeclId)| {
+                self.analysis.decls.get(**id).is_some_and(|decl| !decl.kind.is_special())
+            };
+            visible.extend(scope.names.iter().filter(is_written).map(|(name, _)| &**name));
             at = scope.parent;
         }
         visible.sort_unstable();

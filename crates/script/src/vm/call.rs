@@ -279,6 +279,11 @@ impl Machine<'_> {
                     }
                 }
             }
+            Some(class @ Value::Function(_))
+                if self.static_method(class, &text).is_some_and(|it| !it.is_nullish()) =>
+            {
+                true
+            }
             Some(other) => {
                 // Methods that only JavaScript has are rejected by the call itself.
                 let kind = other.kind();

@@ -157,6 +157,18 @@ impl Heap {
         self.awaitables.add(awaitable)
     }
 
+    /// Whether an object inherits a property from a class of the script.
+    pub(crate) fn inherits(&self, at: RecordRef, name: &str) -> bool {
+        let mut at = at;
+        while let Some(Proto::Record(parent)) = self.records.get(at).map(Record::proto) {
+            if self.records.get(parent).is_some_and(|it| it.get_str(name).is_some()) {
+                return true;
+            }
+            at = parent;
+        }
+        false
+    }
+
     /// The name of an error: its own, or that of its class.
     pub(crate) fn error_name(&self, at: RecordRef) -> String {
         let (mut at, name) = (at, Text::new("name"));

@@ -123,6 +123,9 @@ struct ValueWriter<'h> {
 impl ValueWriter<'_> {
     fn value(&mut self, value: &Value) -> VmResult<()> {
         match value {
+            Value::Accessor(_) if self.manner == NonJsonValues::Strict => {
+                return Err(type_error("a getter cannot leave the script: copy its value"));
+            }
             Value::Undefined | Value::Null | Value::Cell(_) | Value::Accessor(_) => {
                 self.out.null()?;
             }
@@ -155,7 +158,13 @@ impl ValueWriter<'_> {
     /// Writes an object of a library class; false if it is written like any other.
     fn plain_inner(&mut self, at: RecordRef) -> VmResult<bool> {
         let name = match self.heap.records.get(at).map_or(&Inner::None, Record::inner) {
-            Inner::None | Inner::Error => return Ok(false),
+            Inner::None | Inner::Error => {
+                if self.manner == NonJsonValues::Strict && self.heap.inherits(at, "toJSON") {
+                    let text = "an object with a method `toJSON` cannot leave the script: call it";
+                    return Err(type_error(text));
+                }
+                return Ok(false);
+            }
             Inner::Date(time) => {
                 match Machine::iso_text(*time) {
                     Some(text) => self.out.text(&text)?,
@@ -263,7 +272,7 @@ impl ValueWriter<'_> {
         match value {
             Value::Undefined => true,
             Value::Function(_) | Value::Builtin(_) => self.manner != NonJsonValues::Strict,
-            Value::Awaitable(_) => self.manner == NonJsonValues::Show,
+            Value::Awaitable(_) | Value::Accessor(_) => self.manner == NonJsonValues::Show,
             _ => false,
         }
     }

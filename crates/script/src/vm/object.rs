@@ -81,7 +81,7 @@ impl Machine<'_> {
     }
 
     /// A property that neither an object nor the classes of the script have.
-    fn inherited(&mut self, at: RecordRef, end: Proto, name: &Text) -> VmResult<Value> {
+    pub(super) fn inherited(&mut self, at: RecordRef, end: Proto, name: &Text) -> VmResult<Value> {
         let record = Value::Record(at);
         let class = match end {
             Proto::Class(class) => class,

@@ -178,7 +178,10 @@ impl Machine<'_> {
             return Err(if object.is_nullish() { type_error(text) } else { unsupported(text) });
         };
         let name = self.property_name(key)?;
-        if self.heap.records.get(*at).is_some_and(|it| it.integrity() >= Integrity::Sealed) {
+        let is_kept = |it: &super::record::Record| {
+            it.integrity() >= Integrity::Sealed && it.get(&name).is_some()
+        };
+        if self.heap.records.get(*at).is_some_and(is_kept) {
             return Err(type_error("a property of a sealed object cannot be deleted"));
         }
         let count = self.heap.records.get(*at).map_or(0, super::record::Record::len);
@@ -196,11 +199,10 @@ impl Machine<'_> {
         let found = match &object {
             Value::Record(at) => {
                 let name = self.property_name(&key)?;
-                let found = self.lookup(*at, &name).is_ok();
-                if !found {
-                    nothing(&object, &name)?;
+                match self.lookup(*at, &name) {
+                    Ok(_) => true,
+                    Err(end) => !matches!(self.inherited(*at, end, &name)?, Value::Undefined),
                 }
-                found
             }
             Value::List(at) => {
                 let length = self.heap.lists.get(*at).map_or(0, Vec::len);

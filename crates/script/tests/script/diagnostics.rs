@@ -323,7 +323,7 @@ fn jumps_have_a_place() {
         "return 1\nworkflow w() { return 2 }",
         &expect![[r#"
         return 1
-        ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+        ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
         return 1
         ^ error F030: `return` is out of place: no function is around it
     "#]],
@@ -525,7 +525,7 @@ fn a_file_has_one_form() {
         "await Task.delay(1)\nworkflow a(x, y) { return x + y }\nworkflow a() { return 1 }\nif (true) { workflow b() {} }",
         &expect![[r#"
             await Task.delay(1)
-            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
             await Task.delay(1)
             ^ error F012: `await` cannot be used outside of a workflow [move it into the workflow]
             workflow a(x, y) { return x + y }
@@ -533,7 +533,7 @@ fn a_file_has_one_form() {
             workflow a() { return 1 }
                      ^ error F022: the workflow `a` is declared twice
             if (true) { workflow b() {} }
-            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
             if (true) { workflow b() {} }
                         ^ error F050: a workflow cannot be declared here
         "#]],

@@ -12,6 +12,8 @@ use crate::vm::{
 
 /// The most steps of one search.
 const MAX_STEPS: usize = 5_000_000;
+/// The most compiled patterns that are kept during a turn.
+const MAX_COMPILED: usize = 64;
 /// Steps that count as one operation.
 const STEPS_PER_OPERATION: usize = 4;
 
@@ -54,6 +56,10 @@ impl Machine<'_> {
         }
         match Regex::new(source.as_str(), flags.as_str()) {
             Ok(regex) => {
+                if self.regexes.len() >= MAX_COMPILED {
+                    self.regexes.clear();
+                }
+                self.spend(10 + source.bytes());
                 let regex = Arc::new(regex);
                 self.regexes.insert(key, regex.clone());
                 Ok(regex)
