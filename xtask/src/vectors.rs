@@ -47,6 +47,8 @@ fn write(cases: &[String], file: &str) -> Result<()> {
     );
     let mut node = Command::new("node")
         .args(["-e", &program])
+        // Local time is UTC in scripts.
+        .env("TZ", "UTC")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -13,7 +13,7 @@ use super::parse::parse;
 use super::problem::Problems;
 use super::span::SourceMap;
 use super::vm::{
-    AwaitableRef, Frame, Machine, RaiseKind, ScriptFrame, Value, VmResult,
+    AwaitableRef, Frame, Machine, Proto, RaiseKind, ScriptFrame, Text, Value, VmResult,
     property_to_display_json, to_display_json,
 };
 
@@ -143,8 +143,16 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn error_part(&self, name: &str) -> Option<Json> {
         let Some(Value::Record(at)) = self.stack.last() else { return None };
-        let value = self.heap.records.get(*at)?.get_str(name)?;
-        Some(to_display_json(&self.heap, value, self.limits.payload_bytes))
+        let value = match self.lookup(*at, &Text::new(name)) {
+            Ok(Value::Accessor(_)) => return None,
+            Ok(value) => value,
+            Err(Proto::Class(class)) if class.is_error() && name == "name" => {
+                Value::text(class.full_name())
+            }
+            Err(Proto::Class(class)) if class.is_error() && name == "message" => Value::text(""),
+            Err(_) => return None,
+        };
+        Some(to_display_json(&self.heap, &value, self.limits.payload_bytes))
     }
 
     /// The error itself, as a document and as text.

@@ -5,13 +5,16 @@
 mod tables;
 
 use tables::{
-    BINARY_OPERATORS, BITWISE_OPERATORS, DIFFERING_FUNCTIONS, IMPRECISE_FUNCTIONS, JSON_TEXTS,
-    LIST_METHODS, LISTS, MATH_FUNCTIONS, NUMBER_METHODS, NUMBER_TEXTS, NUMBERS, OBJECTS,
-    TEXT_METHODS, TEXTS, VALUES,
+    BINARY_OPERATORS, BITWISE_OPERATORS, DATE_TEXTS, DIFFERING_FUNCTIONS, IMPRECISE_FUNCTIONS,
+    JSON_TEXTS, LIST_METHODS, LISTS, MATH_FUNCTIONS, NUMBER_METHODS, NUMBER_TEXTS, NUMBERS,
+    OBJECTS, PATTERN_TEXTS, PATTERNS, TEXT_METHODS, TEXTS, VALUES,
 };
 
 /// Forms of the language, one case per line.
 const LANGUAGE_FORMS: &str = include_str!("forms.txt");
+
+/// The same for classes and the objects of the library.
+const OBJECT_FORMS: &str = include_str!("objects.txt");
 
 /// A random number generator that gives the same numbers on every machine.
 struct SeededChoice(u64);
@@ -46,6 +49,8 @@ pub(super) fn expressions() -> Expressions {
     nested(&mut choice, &mut all);
     all.extend(LANGUAGE_FORMS.lines().filter(|it| !it.is_empty()).map(str::to_owned));
     bases(&mut choice, &mut all);
+    all.extend(OBJECT_FORMS.lines().filter(|it| !it.is_empty()).map(str::to_owned));
+    objects(&mut choice, &mut all);
     functions(&mut choice, &mut all);
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|it| seen.insert(it.clone()));
@@ -315,6 +320,85 @@ fn library(choice: &mut SeededChoice, all: &mut Vec<String>) {
         ] {
             all.push(call.replace("$O", &format!("({object})")));
         }
+    }
+}
+
+/// Bit operators, collections, dates and regular expressions with arguments of every kind.
+fn objects(choice: &mut SeededChoice, all: &mut Vec<String>) {
+    for op in BITWISE_OPERATORS {
+        for _ in 0..110 {
+            let (left, right) = (value(choice.one(VALUES)), value(choice.one(VALUES)));
+            all.push(format!("{left} {op} {right}"));
+        }
+    }
+    for item in VALUES {
+        let item = value(item);
+        for shape in [
+            "~$V",
+            "void $V",
+            "$V instanceof Object",
+            "[new Map([[$V, 1]]).get($V), new Set([$V, $V]).size]",
+            "[...new Set([$V, 1, $V])]",
+            "new Date($V).getTime()",
+            "(() => { const d = new Date(0); d.setHours($V); return d.getTime() })()",
+            "(() => { const d = new Date(1e12); d.setMonth($V, 1); return d.toISOString() })()",
+            "structuredClone($V)",
+            "encodeURIComponent($V)",
+            "btoa($V)",
+            "new Error($V).message",
+            "[1, 2, 3].with(0, $V)",
+            "[3, $V, 1].toSorted()",
+            "[$V].toReversed()",
+            "Math.clz32($V)",
+            "Math.imul($V, 3)",
+            "Math.fround($V)",
+            "(() => { class A { x = $V } return new A() })()",
+            "(() => { const o = { get a() { return $V } }; return o.a })()",
+            "(() => { var v = $V; { var v = [v] } return v })()",
+            "/a/.test($V)",
+            "'a1'.replace(/\\d/, $V)",
+            "new RegExp('a').exec($V)",
+            "Object.isFrozen($V)",
+            "Object.freeze({ k: $V })",
+        ] {
+            all.push(shape.replace("$V", &item));
+        }
+    }
+    for pattern in PATTERNS {
+        for text in PATTERN_TEXTS {
+            for shape in [
+                "$P.test($T)",
+                "$P.exec($T)",
+                "$T.match($P)",
+                "$T.replace($P, '[$&]')",
+                "$T.split($P)",
+                "$T.search($P)",
+            ] {
+                all.push(shape.replace("$P", pattern).replace("$T", text));
+            }
+        }
+    }
+    for _ in 0..400 {
+        let number = |choice: &mut SeededChoice, range: usize| {
+            let whole = choice.below(range * 2).to_string();
+            if choice.below(4) == 0 { format!("-{whole}") } else { whole }
+        };
+        let (year, month, day) =
+            (1500 + choice.below(1000), number(choice, 12), number(choice, 31));
+        let (hour, minute) = (number(choice, 24), number(choice, 60));
+        let call = choice.one(&[
+            "toISOString()",
+            "toString()",
+            "toUTCString()",
+            "getTime()",
+            "getDay()",
+            "toDateString()",
+            "getUTCDate()",
+        ]);
+        all.push(format!("new Date({year}, {month}, {day}, {hour}, {minute}).{call}"));
+    }
+    for date in DATE_TEXTS {
+        all.push(format!("new Date({date}).getTime()"));
     }
 }
 

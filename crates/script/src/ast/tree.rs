@@ -36,8 +36,56 @@ pub(crate) struct Function {
     pub(crate) params: Vec<Param>,
     pub(crate) rest: Option<Pattern>,
     pub(crate) body: Body,
+    pub(crate) kind: FunctionKind,
     /// Its position, which identifies the function.
     pub(crate) span: Span,
+}
+
+/// What a function is for, which decides what `this` and `super` mean in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FunctionKind {
+    /// `function`, a method of an object literal, or a workflow.
+    Plain,
+    /// Uses `this` of the code around it.
+    Arrow,
+    /// A method, a getter or a setter of a class.
+    Method,
+    Constructor,
+    /// The constructor of a class that extends another.
+    DerivedConstructor,
+    /// Defines the fields of a class on a new object, or on the class itself.
+    Fields,
+}
+
+/// A class. Its constructor and its fields are functions, written or not.
+#[derive(Debug)]
+pub(crate) struct Class {
+    pub(crate) name: Option<Ident>,
+    pub(crate) extends: Option<Expr>,
+    pub(crate) constructor: Function,
+    /// Defines the fields of instances; none if there are no fields.
+    pub(crate) fields: Option<Function>,
+    /// Defines static fields and runs static blocks, with the class as `this`.
+    pub(crate) statics: Option<Function>,
+    pub(crate) methods: Vec<ClassMethod>,
+    /// The private names that it declares, without `#`.
+    pub(crate) privates: Vec<Ident>,
+}
+
+/// A method, a getter or a setter of a class.
+#[derive(Debug)]
+pub(crate) struct ClassMethod {
+    pub(crate) key: PropKey,
+    pub(crate) is_static: bool,
+    pub(crate) accessor: Option<Accessor>,
+    pub(crate) function: Function,
+}
+
+/// Which half of an accessor a function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accessor {
+    Get,
+    Set,
 }
 
 #[derive(Debug)]
@@ -66,17 +114,54 @@ pub(crate) struct Stmt {
 
 #[derive(Debug)]
 pub(crate) enum StmtKind {
-    Declare { constant: bool, declarators: Vec<Declarator> },
+    Declare {
+        constant: bool,
+        declarators: Vec<Declarator>,
+    },
+    /// `var`: its names belong to the whole function.
+    Var(Vec<Declarator>),
+    Class(Box<Class>),
+    /// A field of a class, in the function that defines all of them.
+    Field {
+        key: PropKey,
+        value: Option<Expr>,
+    },
     Function(Box<Function>),
     Expr(Expr),
     Block(Block),
-    If { branches: Vec<(Expr, Stmt)>, otherwise: Option<Box<Stmt>> },
-    While { test: Expr, body: Box<Stmt> },
-    DoWhile { body: Box<Stmt>, test: Expr },
-    For { init: Option<Box<Stmt>>, test: Option<Expr>, update: Vec<Expr>, body: Box<Stmt> },
-    ForEach { over_keys: bool, binding: ForBinding, subject: Expr, body: Box<Stmt> },
-    Switch { subject: Expr, cases: Vec<Case> },
-    Try { block: Block, catch: Option<Catch>, finally: Option<Block> },
+    If {
+        branches: Vec<(Expr, Stmt)>,
+        otherwise: Option<Box<Stmt>>,
+    },
+    While {
+        test: Expr,
+        body: Box<Stmt>,
+    },
+    DoWhile {
+        body: Box<Stmt>,
+        test: Expr,
+    },
+    For {
+        init: Option<Box<Stmt>>,
+        test: Option<Expr>,
+        update: Vec<Expr>,
+        body: Box<Stmt>,
+    },
+    ForEach {
+        over_keys: bool,
+        binding: ForBinding,
+        subject: Expr,
+        body: Box<Stmt>,
+    },
+    Switch {
+        subject: Expr,
+        cases: Vec<Case>,
+    },
+    Try {
+        block: Block,
+        catch: Option<Catch>,
+        finally: Option<Block>,
+    },
     Throw(Expr),
     Return(Option<Expr>),
     Break(Option<Ident>),
@@ -96,6 +181,8 @@ pub(crate) struct Declarator {
 pub(crate) struct ForBinding {
     /// Whether it declares a variable, and if so whether a constant.
     pub(crate) declares: Option<bool>,
+    /// Whether it is a `var`, which is declared for the whole function and assigned here.
+    pub(crate) is_var: bool,
     pub(crate) pattern: Pattern,
 }
 
@@ -157,6 +244,11 @@ pub(crate) enum ExprKind {
         values: Vec<Expr>,
     },
     Name(Arc<str>),
+    This,
+    Regex {
+        source: Arc<str>,
+        flags: Arc<str>,
+    },
     Array(Vec<Arg>),
     Object(Vec<Prop>),
     Function(Box<Function>),
@@ -209,9 +301,34 @@ pub(crate) enum ExprKind {
     /// The expression that `?.` skips when the value is null or undefined.
     Chain(Box<Expr>),
     Await(Box<Expr>),
-    NewError {
-        name: Ident,
+    /// `paren` is the position of the arguments, or of `new` without any.
+    New {
+        callee: Box<Expr>,
         args: Vec<Arg>,
+        paren: u32,
+    },
+    Class(Box<Class>),
+    /// Expressions separated by commas.
+    Sequence(Vec<Expr>),
+    /// A template passed to a function: the texts as evaluated, and as written.
+    Tagged {
+        tag: Box<Expr>,
+        texts: Vec<Arc<str>>,
+        raws: Vec<Arc<str>>,
+        values: Vec<Expr>,
+        at: u32,
+    },
+    /// `super(…)`
+    SuperCall {
+        args: Vec<Arg>,
+        paren: u32,
+    },
+    /// `super.name`
+    SuperMember(Ident),
+    /// `#name in object`
+    HasPrivate {
+        name: Ident,
+        object: Box<Expr>,
     },
     /// An expression whose problem is already reported.
     Bad,
@@ -236,12 +353,19 @@ pub(crate) enum Prop {
         default: Option<Expr>,
     },
     Spread(Expr),
+    Accessor {
+        key: PropKey,
+        accessor: Accessor,
+        function: Box<Function>,
+    },
 }
 
 #[derive(Debug)]
 pub(crate) enum PropKey {
     Name(Arc<str>, Span),
     Computed(Box<Expr>),
+    /// `#name`, in classes only.
+    Private(Ident),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,6 +375,8 @@ pub(crate) enum UnaryOp {
     Not,
     Typeof,
     Delete,
+    Void,
+    BitNot,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,6 +398,13 @@ pub(crate) enum BinaryOp {
     Gt,
     Ge,
     In,
+    InstanceOf,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightUnsigned,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

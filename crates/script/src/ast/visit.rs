@@ -1,8 +1,8 @@
 //! Visits the tree in source order.
 
 use super::tree::{
-    Arg, Block, Body, Expr, ExprKind, Function, Pattern, PatternItem, PatternKind, Prop, PropKey,
-    Stmt, StmtKind,
+    Arg, Block, Body, Class, Declarator, Expr, ExprKind, Function, Pattern, PatternItem,
+    PatternKind, Prop, PropKey, Stmt, StmtKind,
 };
 
 /// Visits every node. A method that is not overridden visits the children of its node.
@@ -28,6 +28,29 @@ pub(crate) trait Visitor<'a> {
     fn function(&mut self, function: &'a Function) {
         walk_function(self, function);
     }
+
+    fn class(&mut self, class: &'a Class) {
+        walk_class(self, class);
+    }
+}
+
+pub(crate) fn walk_class<'a, V: Visitor<'a> + ?Sized>(v: &mut V, class: &'a Class) {
+    class.extends.iter().for_each(|parent| v.expr(parent));
+    v.function(&class.constructor);
+    for method in &class.methods {
+        walk_key(v, &method.key);
+        v.function(&method.function);
+    }
+    class.fields.iter().chain(&class.statics).for_each(|fields| v.function(fields));
+}
+
+fn walk_declarators<'a, V: Visitor<'a> + ?Sized>(v: &mut V, declarators: &'a [Declarator]) {
+    for declarator in declarators {
+        if let Some(init) = &declarator.init {
+            v.expr(init);
+        }
+        v.pattern(&declarator.pattern);
+    }
 }
 
 pub(crate) fn walk_function<'a, V: Visitor<'a> + ?Sized>(v: &mut V, function: &'a Function) {
@@ -52,12 +75,14 @@ pub(crate) fn walk_body<'a, V: Visitor<'a> + ?Sized>(v: &mut V, body: &'a Body) 
 
 pub(crate) fn walk_stmt<'a, V: Visitor<'a> + ?Sized>(v: &mut V, stmt: &'a Stmt) {
     match &stmt.kind {
-        StmtKind::Declare { declarators, .. } => {
-            for declarator in declarators {
-                if let Some(init) = &declarator.init {
-                    v.expr(init);
-                }
-                v.pattern(&declarator.pattern);
+        StmtKind::Declare { declarators, .. } | StmtKind::Var(declarators) => {
+            walk_declarators(v, declarators);
+        }
+        StmtKind::Class(class) => v.class(class),
+        StmtKind::Field { key, value } => {
+            walk_key(v, key);
+            if let Some(value) = value {
+                v.expr(value);
             }
         }
         StmtKind::Function(function) => v.function(function),
@@ -133,9 +158,19 @@ pub(crate) fn walk_expr<'a, V: Visitor<'a> + ?Sized>(v: &mut V, expr: &'a Expr) 
         | ExprKind::Number(_)
         | ExprKind::Text(_)
         | ExprKind::Name(_)
+        | ExprKind::This
+        | ExprKind::Regex { .. }
+        | ExprKind::SuperMember(_)
         | ExprKind::Bad => {}
-        ExprKind::Template { values, .. } => values.iter().for_each(|value| v.expr(value)),
-        ExprKind::Array(args) | ExprKind::NewError { args, .. } => walk_args(v, args),
+        ExprKind::Template { values, .. } | ExprKind::Sequence(values) => {
+            walk_all(v, values);
+        }
+        ExprKind::Tagged { tag, values, .. } => {
+            v.expr(tag);
+            walk_all(v, values);
+        }
+        ExprKind::Array(args) | ExprKind::SuperCall { args, .. } => walk_args(v, args),
+        ExprKind::Class(class) => v.class(class),
         ExprKind::Object(props) => props.iter().for_each(|prop| walk_prop(v, prop)),
         ExprKind::Function(function) => v.function(function),
         ExprKind::Unary { operand, .. } | ExprKind::Chain(operand) | ExprKind::Await(operand) => {
@@ -155,12 +190,12 @@ pub(crate) fn walk_expr<'a, V: Visitor<'a> + ?Sized>(v: &mut V, expr: &'a Expr) 
             v.pattern(target);
             v.expr(value);
         }
-        ExprKind::Member { object, .. } => v.expr(object),
+        ExprKind::Member { object, .. } | ExprKind::HasPrivate { object, .. } => v.expr(object),
         ExprKind::Index { object, index, .. } => {
             v.expr(object);
             v.expr(index);
         }
-        ExprKind::Call { callee, args, .. } => {
+        ExprKind::Call { callee, args, .. } | ExprKind::New { callee, args, .. } => {
             v.expr(callee);
             walk_args(v, args);
         }
@@ -204,12 +239,22 @@ fn walk_prop<'a, V: Visitor<'a> + ?Sized>(v: &mut V, prop: &'a Prop) {
         }
         Prop::Short { default, .. } => default.iter().for_each(|default| v.expr(default)),
         Prop::Spread(value) => v.expr(value),
+        Prop::Accessor { key, function, .. } => {
+            walk_key(v, key);
+            v.function(function);
+        }
     }
 }
 
 fn walk_key<'a, V: Visitor<'a> + ?Sized>(v: &mut V, key: &'a PropKey) {
     if let PropKey::Computed(key) = key {
         v.expr(key);
+    }
+}
+
+fn walk_all<'a, V: Visitor<'a> + ?Sized>(v: &mut V, all: &'a [Expr]) {
+    for expr in all {
+        v.expr(expr);
     }
 }
 

@@ -58,7 +58,8 @@ impl Awaits<'_> {
             | ExprKind::Number(_)
             | ExprKind::Text(_)
             | ExprKind::Template { .. }
-            | ExprKind::NewError { .. } => ("this value", HELP_REMOVE_AWAIT),
+            | ExprKind::Class(_)
+            | ExprKind::Regex { .. } => ("this value", HELP_REMOVE_AWAIT),
             ExprKind::Unary { .. } | ExprKind::Binary { .. } | ExprKind::Update { .. } => {
                 ("the result of an operator", HELP_REMOVE_AWAIT)
             }

@@ -9,6 +9,7 @@ use crate::ast::{Arg, Expr, ExprKind, File, Ident, Stmt, Visitor, walk_expr, wal
 use crate::library::{Builtin, Global, Kind, Member, member, member_names};
 use crate::problem::{Code, Problems};
 use crate::span::Span;
+use crate::vm::Regex;
 
 /// Checks all calls of a file; returns the timers with a literal time.
 pub(super) fn check_calls(
@@ -180,6 +181,22 @@ impl<'a> Visitor<'a> for Calls<'_> {
                     || matches!(&callee.kind, ExprKind::Member { object, .. }
                         if self.library_name(object).is_some());
                 if !is_library {
+                    self.expr(callee);
+                }
+                for arg in args {
+                    self.expr(&arg.value);
+                }
+            }
+            ExprKind::Regex { source, flags } => {
+                if let Err(error) = Regex::new(source, flags) {
+                    let message = format!("this regular expression is invalid: {}", error.message);
+                    self.problems.add(Code::Regex, expr.span, message);
+                }
+            }
+            ExprKind::New { callee, args, .. } => {
+                if let Some(function) = self.library_function(callee) {
+                    self.check_arity(function, args, expr.span);
+                } else {
                     self.expr(callee);
                 }
                 for arg in args {

@@ -15,5 +15,5 @@ mod similar;
 
 pub(crate) use argument::{LiteralTimer, TimerLiteral};
 pub(crate) use names::check;
-pub(crate) use scope::{Analysis, DeclId, DeclKind, NameUse};
+pub(crate) use scope::{Analysis, Decl, DeclId, DeclKind, NameUse};
 pub(crate) use similar::closest;

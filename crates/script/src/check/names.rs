@@ -12,8 +12,9 @@ use super::jump::check_jumps;
 use super::scope::{Analysis, Decl, DeclKind, FunctionId, NameUse, Scope, ScopeId};
 use super::similar::resembles;
 use crate::ast::{
-    Block, Body, Catch, Expr, ExprKind, File, ForBinding, Function, Ident, Pattern, PatternKind,
-    Stmt, StmtKind, Visitor, walk_expr, walk_stmt,
+    Block, Body, Catch, Class, Declarator, Expr, ExprKind, File, ForBinding, Function,
+    FunctionKind, Ident, Pattern, PatternKind, PropKey, Stmt, StmtKind, Visitor, walk_expr,
+    walk_stmt,
 };
 use crate::problem::{Code, Problems};
 use crate::span::Span;
@@ -54,10 +55,15 @@ fn check_form(file: &File, problems: &mut Problems) {
     for statement in &file.statements {
         let declares = matches!(
             statement.kind,
-            StmtKind::Declare { .. } | StmtKind::Function(_) | StmtKind::Empty
+            StmtKind::Declare { .. }
+                | StmtKind::Var(_)
+                | StmtKind::Class(_)
+                | StmtKind::Function(_)
+                | StmtKind::Empty
         );
         if !declares {
-            let message = "besides workflows, a file contains only functions and constants";
+            let message =
+                "besides workflows, a file contains only functions, classes and constants";
             let help = "move the statement into a workflow";
             problems.add_with_help(Code::Form, statement.span, message, help);
         }
@@ -102,10 +108,16 @@ pub(super) struct FunctionNode {
 impl<'a> Names<'_, 'a> {
     fn file(&mut self, file: &'a File) {
         self.functions.push(FunctionNode { at: u32::MAX, parent: None, scope: 0 });
-        self.scopes.push(Scope { parent: None, function: 0, names: BTreeMap::new() });
+        self.scopes.push(Scope {
+            parent: None,
+            function: 0,
+            names: BTreeMap::new(),
+            privates: None,
+        });
         if file.workflows.is_empty() {
             self.declare_inputs();
         }
+        self.declare_vars(&file.statements);
         self.hoist(&file.statements);
         for statement in &file.statements {
             self.stmt(statement);
@@ -148,11 +160,17 @@ impl<'a> Names<'_, 'a> {
 
     fn function_body(&mut self, function: &'a Function, outside: ScopeId, id: FunctionId) {
         let scope = self.scopes.len();
-        self.scopes.push(Scope { parent: Some(outside), function: id, names: BTreeMap::new() });
+        self.scopes.push(Scope {
+            parent: Some(outside),
+            function: id,
+            names: BTreeMap::new(),
+            privates: None,
+        });
         if let Some(node) = self.functions.get_mut(id) {
             node.scope = scope;
         }
         self.scope = scope;
+        self.declare_specials(function, scope);
         let params = function.params.iter().map(|param| &param.pattern);
         for pattern in params.chain(&function.rest) {
             let ready_at = pattern.span.start;
@@ -166,12 +184,69 @@ impl<'a> Names<'_, 'a> {
         }
         match &function.body {
             Body::Block(block) => {
+                self.declare_vars(&block.statements);
                 self.hoist(&block.statements);
                 for statement in &block.statements {
                     self.stmt(statement);
                 }
             }
             Body::Expr(expr) => self.expr(expr),
+        }
+    }
+
+    /// `this` and, in classes, what `super` needs.
+    fn declare_specials(&mut self, function: &Function, scope: ScopeId) {
+        let special: &[(&str, DeclKind)] = match function.kind {
+            FunctionKind::Arrow => &[],
+            FunctionKind::Plain => &[("this", DeclKind::This)],
+            FunctionKind::Method | FunctionKind::Fields => {
+                &[("this", DeclKind::This), ("super", DeclKind::Home)]
+            }
+            FunctionKind::Constructor => &[("this", DeclKind::This), ("super", DeclKind::Home)],
+            FunctionKind::DerivedConstructor => &[
+                ("this", DeclKind::DerivedThis),
+                ("super", DeclKind::Home),
+                ("new.target", DeclKind::NewTarget),
+            ],
+        };
+        for (name, kind) in special {
+            let (name, id): (Arc<str>, _) = ((*name).into(), self.analysis.decls.len());
+            let owner = self.scopes.get(scope).map_or(0, |scope| scope.function);
+            self.analysis.decls.push(Decl {
+                name: name.clone(),
+                kind: *kind,
+                span: function.span,
+                function: owner,
+                ready_at: 0,
+                captured: false,
+                read: false,
+                arity: None,
+            });
+            if let Some(scope) = self.scopes.get_mut(scope) {
+                scope.names.insert(name, id);
+            }
+            self.analysis.specials.entry(function.span.start).or_default().push(id);
+        }
+    }
+
+    /// Declares the names of all `var` of a function, wherever they are in it.
+    fn declare_vars(&mut self, statements: &'a [Stmt]) {
+        let mut found = Vars(Vec::new());
+        for statement in statements {
+            found.stmt(statement);
+        }
+        let function = self.scopes.get(self.scope).map_or(0, |scope| scope.function);
+        let at = self.functions.get(function).map_or(u32::MAX, |node| node.at);
+        for name in found.0 {
+            let scope = self.scopes.get(self.scope);
+            if let Some(id) = scope.and_then(|scope| scope.names.get(&name.name)).copied() {
+                // Declared again, or a parameter.
+                self.analysis.uses.insert(name.span.start, NameUse::Decl(id));
+                continue;
+            }
+            let id = self.analysis.decls.len();
+            self.declare(name, DeclKind::Var, 0);
+            self.analysis.implicit.entry(at).or_default().push(id);
         }
     }
 
@@ -187,6 +262,11 @@ impl<'a> Names<'_, 'a> {
                         let ready_at = init.map_or(pattern.span.start, |init| init.span.end);
                         pattern.each_name(&mut |name| self.declare(name, kind, ready_at));
                         self.record_arity(pattern, init, *constant);
+                    }
+                }
+                StmtKind::Class(class) => {
+                    if let Some(name) = &class.name {
+                        self.declare(name, DeclKind::Let, statement.span.end);
                     }
                 }
                 StmtKind::Function(function) => {
@@ -246,9 +326,22 @@ impl<'a> Names<'_, 'a> {
         let outside = self.scope;
         let function = self.scopes.get(outside).map_or(0, |scope| scope.function);
         self.scope = self.scopes.len();
-        self.scopes.push(Scope { parent: Some(outside), function, names: BTreeMap::new() });
+        self.scopes.push(Scope {
+            parent: Some(outside),
+            function,
+            names: BTreeMap::new(),
+            privates: None,
+        });
         run(self);
         self.scope = outside;
+    }
+
+    fn key(&mut self, key: &'a PropKey) {
+        match key {
+            PropKey::Name(..) => {}
+            PropKey::Computed(key) => self.expr(key),
+            PropKey::Private(name) => self.resolve_private(name),
+        }
     }
 
     /// Computed keys and defaults of a declaring pattern.
@@ -291,6 +384,26 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
                         self.expr(init);
                     }
                     self.pattern_values(&declarator.pattern);
+                }
+            }
+            StmtKind::Var(declarators) => {
+                for Declarator { pattern, init } in declarators {
+                    if let Some(init) = init {
+                        self.expr(init);
+                        self.pattern(pattern);
+                    }
+                }
+            }
+            StmtKind::Class(class) => self.class(class),
+            StmtKind::Field { key, value } => {
+                if let PropKey::Computed(key) = key {
+                    let message = "a field with a computed name is not in the language";
+                    let help = "set it in the constructor";
+                    self.problems.add_with_help(Code::Refused, key.span, message, help);
+                }
+                self.key(key);
+                if let Some(value) = value {
+                    self.expr(value);
                 }
             }
             StmtKind::For { init, .. } => self.inside(|it| {
@@ -342,6 +455,26 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
         self.enqueue(function);
     }
 
+    fn class(&mut self, class: &'a Class) {
+        class.extends.iter().for_each(|parent| self.expr(parent));
+        self.inside(|it| {
+            let names = class.privates.iter().map(|name| name.name.clone()).collect();
+            let at = class.constructor.span.start;
+            let at = class.name.as_ref().map_or(at, |name| name.span.start);
+            if let Some(scope) = it.scopes.get_mut(it.scope) {
+                scope.privates = Some((at, names));
+            }
+            it.function(&class.constructor);
+            for method in &class.methods {
+                it.key(&method.key);
+                it.function(&method.function);
+            }
+            for fields in class.fields.iter().chain(&class.statics) {
+                it.function(fields);
+            }
+        });
+    }
+
     fn expr(&mut self, expr: &'a Expr) {
         self.resolve_names_of(expr);
         walk_expr(self, expr);
@@ -354,6 +487,32 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
         }
         crate::ast::walk_pattern(self, pattern);
     }
+}
+
+/// Finds the names of all `var` outside of inner functions.
+struct Vars<'a>(Vec<&'a Ident>);
+
+impl<'a> Visitor<'a> for Vars<'a> {
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        match &stmt.kind {
+            StmtKind::Var(declarators) => {
+                for declarator in declarators {
+                    declarator.pattern.each_name(&mut |name| self.0.push(name));
+                }
+            }
+            StmtKind::ForEach { binding, .. } if binding.is_var => {
+                binding.pattern.each_name(&mut |name| self.0.push(name));
+            }
+            _ => {}
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn expr(&mut self, _: &'a Expr) {}
+
+    fn function(&mut self, _: &'a Function) {}
+
+    fn class(&mut self, _: &'a Class) {}
 }
 
 /// Visits a declaring pattern, whose names are already declared.
@@ -369,6 +528,7 @@ impl<'a> Visitor<'a> for Declared<'_, '_, 'a> {
 fn check_unused(analysis: &Analysis, problems: &mut Problems) {
     for decl in &analysis.decls {
         let counts = !matches!(decl.kind, DeclKind::Param | DeclKind::Caught);
+        let counts = counts && !decl.kind.is_special();
         if counts && !decl.read && !decl.name.starts_with('_') {
             let message = format!("`{}` is never used", decl.name);
             let help = "remove it, or begin its name with `_`";
@@ -378,7 +538,9 @@ fn check_unused(analysis: &Analysis, problems: &mut Problems) {
         // them.
         let few = analysis.decls.len() <= MAX_COMPARED_NAMES;
         if decl.kind == DeclKind::Implicit && few {
-            let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));
+            let is_alike =
+                |other: &&Decl| !other.kind.is_special() && resembles(&decl.name, &other.name);
+            let other = analysis.decls.iter().find(is_alike);
             if let Some(other) = other {
                 let message = format!("`{}` is a new variable here", decl.name);
                 let help =

@@ -12,7 +12,8 @@ impl Calls<'_> {
     /// Checks a method call if the kind of its object is known.
     pub(super) fn check_method(&mut self, callee: &Expr, args: &[Arg], span: Span) {
         let ExprKind::Member { object, name, .. } = &callee.kind else { return };
-        let Some(kind) = self.kind_of(object).filter(|kind| *kind != Kind::Record) else { return };
+        let is_plain = |kind: &Kind| *kind != Kind::Record && *kind != Kind::Function;
+        let Some(kind) = self.kind_of(object).filter(is_plain) else { return };
         let Some(arity) = Method::by_name(&name.name).and_then(|method| method.arity(kind)) else {
             return self.unknown_method(kind, name);
         };
@@ -69,9 +70,17 @@ impl Calls<'_> {
                     let text = Some(Kind::Text);
                     (self.kind_of(left) == text || self.kind_of(right) == text).then_some(text)?
                 }
-                BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow => {
-                    Some(Kind::Number)
-                }
+                BinaryOp::Sub
+                | BinaryOp::Mul
+                | BinaryOp::Div
+                | BinaryOp::Rem
+                | BinaryOp::Pow
+                | BinaryOp::BitAnd
+                | BinaryOp::BitOr
+                | BinaryOp::BitXor
+                | BinaryOp::ShiftLeft
+                | BinaryOp::ShiftRight
+                | BinaryOp::ShiftRightUnsigned => Some(Kind::Number),
                 _ => Some(Kind::Bool),
             },
             ExprKind::Call { callee, optional: false, .. } => {

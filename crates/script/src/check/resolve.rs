@@ -1,5 +1,7 @@
 //! Resolves uses of names to declarations, and records captures.
 
+use std::sync::Arc;
+
 use super::names::{INPUT_NAMES, Names};
 use super::scope::{DeclId, DeclKind, FunctionId, NameUse, ScopeId};
 use super::similar::closest;
@@ -9,16 +11,12 @@ use crate::problem::Code;
 
 /// Names of other JavaScript environments, and what to use instead.
 const HELP_FOR_FOREIGN_NAMES: &[(&str, &str)] = &[
-    ("console", "use Log.info, Log.warn or Log.error"),
     ("setTimeout", "use `await Task.delay(seconds)`"),
     ("setInterval", "use a loop with `await Task.delay(seconds)`"),
     ("fetch", "use `await Http.request({ method, url })`"),
     ("require", "a flow is one file; call other work with Task.run or Workflow.run"),
     ("process", "secrets and settings belong to workers, not to flows"),
-    ("RegExp", "use the methods of strings, such as `includes` or `split`"),
     ("Symbol", "use strings"),
-    ("Map", "use an object"),
-    ("Set", "use a list and `includes`, or an object"),
     ("globalThis", "there are no global variables"),
     ("window", "there are no global variables"),
     ("arguments", "use a rest parameter: (...args)"),
@@ -31,6 +29,24 @@ impl Names<'_, '_> {
             ExprKind::Name(name) => {
                 let name = Ident { name: name.clone(), span: expr.span };
                 self.resolve_read(&name);
+            }
+            ExprKind::This => self.resolve_special("this", expr.span.start, expr),
+            ExprKind::SuperCall { .. } => {
+                let at = expr.span.start;
+                self.resolve_special("super", at, expr);
+                self.resolve_special("this", at + 1, expr);
+                self.resolve_special("new.target", at + 2, expr);
+            }
+            ExprKind::SuperMember(_) => {
+                self.resolve_special("super", expr.span.start, expr);
+                self.resolve_special("this", expr.span.start + 1, expr);
+            }
+            ExprKind::Member { name, .. } if name.name.starts_with('#') => {
+                self.resolve_private(name);
+            }
+            ExprKind::HasPrivate { name, .. } => {
+                let name = Ident { name: format!("#{}", name.name).into(), span: name.span };
+                self.resolve_private(&name);
             }
             ExprKind::Object(props) => {
                 for prop in props {
@@ -50,6 +66,42 @@ impl Names<'_, '_> {
             ExprKind::Update { target, .. } => self.check_assigned_names(target),
             _ => {}
         }
+    }
+
+    /// `this` or a part of `super`, registered at a position of its own.
+    fn resolve_special(&mut self, name: &str, at: u32, expr: &Expr) {
+        let name = Ident { name: name.into(), span: crate::span::Span::new(at, at + 1) };
+        if let Some(id) = self.find(&name, self.scope) {
+            return self.mark_used(&name, id, self.scope);
+        }
+        let (message, help) = match expr.kind {
+            ExprKind::This => {
+                ("`this` outside of a function is not in the language", "name the value")
+            }
+            ExprKind::SuperCall { .. } => (
+                "`super(…)` is valid only in the constructor of a class that extends another",
+                "remove it",
+            ),
+            _ => ("`super` is valid only in a method of a class", "remove it"),
+        };
+        self.problems.add_with_help(Code::Refused, expr.span, message, help);
+    }
+
+    /// Finds the class that declares a private name.
+    pub(super) fn resolve_private(&mut self, name: &Ident) {
+        let mut at = Some(self.scope);
+        while let Some(scope) = at.and_then(|id| self.scopes.get(id)) {
+            if let Some((class, names)) = &scope.privates
+                && names.contains(&name.name)
+            {
+                self.analysis.privates.insert(name.span.start, *class);
+                return;
+            }
+            at = scope.parent;
+        }
+        let message = format!("no enclosing class declares `{}`", name.name);
+        let help = "declare it as a field of the class";
+        self.problems.add_with_help(Code::UndefinedName, name.span, message, help);
     }
 
     fn check_assigned_names(&mut self, target: &Pattern) {
@@ -191,7 +243,10 @@ impl Names<'_, '_> {
         let mut visible: Vec<&str> = Vec::new();
         let mut at = Some(scope);
         while let Some(scope) = at.and_then(|id| self.scopes.get(id)) {
-            visible.extend(scope.names.keys().map(|name| &**name));
+            let is_written = |(_, id): &(&Arc<str>, &DeclId)| {
+                self.analysis.decls.get(**id).is_some_and(|decl| !decl.kind.is_special())
+            };
+            visible.extend(scope.names.iter().filter(is_written).map(|(name, _)| &**name));
             at = scope.parent;
         }
         visible.sort_unstable();

@@ -24,6 +24,33 @@ pub(crate) enum DeclKind {
     Implicit,
     /// By a `catch`.
     Caught,
+    /// By `var`, for the whole function.
+    Var,
+    /// What `this` is in a function.
+    This,
+    /// The same in a constructor before it has called `super`.
+    DerivedThis,
+    /// The object whose methods `super` skips.
+    Home,
+    /// The class that `new` was called with.
+    NewTarget,
+}
+
+impl DeclKind {
+    /// Whether no name in the source declares it.
+    pub(crate) const fn is_special(self) -> bool {
+        matches!(self, Self::This | Self::DerivedThis | Self::Home | Self::NewTarget)
+    }
+
+    /// Distinguishes variables with the same position, in saved states.
+    pub(crate) const fn hidden_number(self) -> u32 {
+        match self {
+            Self::This | Self::DerivedThis => 4,
+            Self::Home => 5,
+            Self::NewTarget => 6,
+            _ => 0,
+        }
+    }
 }
 
 /// A declared name.
@@ -37,7 +64,7 @@ pub(crate) struct Decl {
     pub(super) ready_at: u32,
     /// Whether an inner function uses it, so that it must outlive its block.
     pub(crate) captured: bool,
-    pub(super) read: bool,
+    pub(crate) read: bool,
     /// The number of its arguments, if it is a function that is never replaced.
     pub(super) arity: Option<(usize, Option<usize>)>,
 }
@@ -54,6 +81,8 @@ pub(super) struct Scope {
     pub(super) parent: Option<ScopeId>,
     pub(super) function: FunctionId,
     pub(super) names: BTreeMap<Arc<str>, DeclId>,
+    /// The private names of a class, and its position.
+    pub(super) privates: Option<(u32, BTreeSet<Arc<str>>)>,
 }
 
 /// The results of the analysis of a file.
@@ -69,6 +98,10 @@ pub(crate) struct Analysis {
     pub(crate) implicit: BTreeMap<u32, Vec<DeclId>>,
     /// Names that are read and never declared.
     pub(crate) undefined: BTreeSet<String>,
+    /// By position of a private name: the position of the class that declares it.
+    pub(crate) privates: BTreeMap<u32, u32>,
+    /// By position of a function: `this`, and further variables that no name declares.
+    pub(crate) specials: BTreeMap<u32, Vec<DeclId>>,
     /// Timers with a literal time.
     pub(crate) timers: Vec<LiteralTimer>,
 }

@@ -87,7 +87,7 @@ impl FunctionBuilder<'_, '_> {
         let (get, set, again, parts) = match &offset.kind {
             ExprKind::Member { object, name, .. } => {
                 self.expr(object);
-                let id = self.shared.text(&name.name);
+                let id = self.member_text(name);
                 (Op::Get(id), Op::Set(id), Op::Dup, 1)
             }
             ExprKind::Index { object, index, .. } => {
@@ -154,7 +154,7 @@ impl FunctionBuilder<'_, '_> {
             PatternKind::Member(offset) => match &offset.kind {
                 ExprKind::Member { object, name, .. } => {
                     self.expr(object);
-                    let name = self.shared.text(&name.name);
+                    let name = self.member_text(name);
                     self.at(at);
                     self.emit(Op::Update { name, by, prefix });
                 }

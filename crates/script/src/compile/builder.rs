@@ -19,13 +19,23 @@ pub(super) struct ProgramBuilder<'a> {
     /// By id, which is also their order in the program.
     pub(super) functions: BTreeMap<u32, Option<Code>>,
     numbers: BTreeMap<u32, u32>,
+    /// By position of a constructor: whether its class has fields.
+    pub(super) fields: BTreeMap<u32, bool>,
 }
 
 impl<'a> ProgramBuilder<'a> {
     pub(super) fn new(analysis: &'a Analysis) -> Self {
         let functions = analysis.captures.keys().map(|at| (function_id(*at), None)).collect();
         let (constants, texts, methods) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { analysis, constants, texts, methods, functions, numbers: BTreeMap::new() }
+        Self {
+            analysis,
+            constants,
+            texts,
+            methods,
+            functions,
+            numbers: BTreeMap::new(),
+            fields: BTreeMap::new(),
+        }
     }
 
     /// The index of a function in the program. All ids are known before code is generated.
@@ -101,6 +111,11 @@ pub(super) struct FunctionBuilder<'s, 'a> {
     depth: i64,
     pub(super) chain: u32,
     pub(super) contexts: Vec<JumpScope>,
+    /// Its `this`, and the object for `super`, if it needs them.
+    pub(super) own_this: Option<DeclId>,
+    pub(super) own_home: Option<DeclId>,
+    /// Whether it is the constructor of a class.
+    pub(super) constructs: bool,
 }
 
 impl<'s, 'a> FunctionBuilder<'s, 'a> {
@@ -115,7 +130,10 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
             name,
             params: 0,
             rest: false,
+            length: 0,
             is_workflow: false,
+            is_class: false,
+            is_named: false,
             slots: Vec::new(),
             ops: Vec::new(),
             source_offsets: Vec::new(),
@@ -129,7 +147,18 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         };
         let (locals, contexts) = (BTreeMap::new(), Vec::new());
         let captured_cells = captured_cells.iter().zip(0u32..).map(|(id, up)| (*id, up)).collect();
-        Self { shared, code, locals, captured_cells, depth: 0, chain: NO_CHAIN, contexts }
+        Self {
+            shared,
+            code,
+            locals,
+            captured_cells,
+            depth: 0,
+            chain: NO_CHAIN,
+            contexts,
+            own_this: None,
+            own_home: None,
+            constructs: false,
+        }
     }
 
     pub(super) fn finish(mut self) -> Code {
@@ -239,8 +268,9 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
             return *slot;
         }
         let decl = self.shared.analysis.decls.get(id);
+        let hidden = decl.map_or(0, |decl| decl.kind.hidden_number());
         let (at, captured) = decl.map_or((0, false), |decl| (decl.span.start, decl.captured));
-        let slot = self.new_slot(slot_key(at, 0), captured);
+        let slot = self.new_slot(slot_key(at, hidden), captured);
         self.locals.insert(id, slot);
         slot
     }
@@ -280,7 +310,8 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
             let decl = self.shared.analysis.decls.get(*id);
             let is_input = decl.is_some_and(|decl| decl.span.start == u32::MAX);
             let at = decl.map_or(0, |decl| decl.span.start);
-            let key = if is_input { INPUT_KEY } else { slot_key(at, 0) };
+            let hidden = decl.map_or(0, |decl| decl.kind.hidden_number());
+            let key = if is_input { INPUT_KEY } else { slot_key(at, hidden) };
             let from = match self.locals.get(id) {
                 Some(slot) => CaptureFrom::Local(*slot),
                 None => CaptureFrom::Up(self.captured_cell_of(*id).unwrap_or(u32::MAX)),

@@ -21,6 +21,12 @@ impl FunctionBuilder<'_, '_> {
             }
             ExprKind::Template { texts, values } => self.template(expr, texts, values),
             ExprKind::Name(_) => self.name(expr),
+            ExprKind::This => self.this(expr),
+            ExprKind::Regex { source, flags } => {
+                let (source, flags) = (self.shared.text(source), self.shared.text(flags));
+                self.at(expr.span.start);
+                self.emit(Op::NewRegex { source, flags });
+            }
             ExprKind::Array(elements) => self.list(elements),
             ExprKind::Object(props) => self.record(props),
             ExprKind::Function(function) => self.closure(function),
@@ -64,7 +70,28 @@ impl FunctionBuilder<'_, '_> {
                 self.expr(operand);
                 self.emit_suspension_point(expr.span.start, Op::Await);
             }
-            ExprKind::NewError { name, args } => self.new_error(expr.span.start, name, args),
+            ExprKind::New { .. } => self.construct(expr),
+            ExprKind::Class(class) => self.class(class, None),
+            ExprKind::Sequence(all) => {
+                for (index, item) in all.iter().enumerate() {
+                    if index + 1 == all.len() {
+                        self.expr(item);
+                    } else {
+                        self.expr_for_effect(item);
+                    }
+                }
+            }
+            ExprKind::Tagged { tag, texts, raws, values, at } => {
+                self.tagged(tag, texts, raws, values, *at);
+            }
+            ExprKind::SuperCall { args, paren } => self.super_call(expr, args, *paren),
+            ExprKind::SuperMember(name) => self.super_member(expr.span.start, name),
+            ExprKind::HasPrivate { name, object } => {
+                self.expr(object);
+                let name = self.private_text(name);
+                self.at(expr.span.start);
+                self.emit(Op::HasPrivate(name));
+            }
             ExprKind::Bad => self.emit(Op::Undefined),
         }
     }
@@ -152,6 +179,10 @@ impl FunctionBuilder<'_, '_> {
                     self.at(key.span.start);
                     self.emit(Op::PutComputed);
                 }
+                Prop::Pair { key: PropKey::Private(_), .. } => {}
+                Prop::Accessor { key, accessor, function } => {
+                    self.literal_accessor(key, *accessor, function);
+                }
                 Prop::Short { name, .. } => {
                     match self.shared.analysis.at(name.span) {
                         Some(NameUse::Decl(id)) => self.load(id),
@@ -183,11 +214,16 @@ impl FunctionBuilder<'_, '_> {
         }
         self.expr(operand);
         self.at(expr.span.start);
+        if op == UnaryOp::Void {
+            self.emit(Op::Pop);
+            return self.emit(Op::Undefined);
+        }
         self.emit(match op {
+            UnaryOp::BitNot => Op::BitNot,
             UnaryOp::Minus => Op::Negate,
             UnaryOp::Plus => Op::Plus,
             UnaryOp::Not => Op::Not,
-            UnaryOp::Typeof | UnaryOp::Delete => Op::Typeof,
+            UnaryOp::Typeof | UnaryOp::Delete | UnaryOp::Void => Op::Typeof,
         });
     }
 
@@ -220,7 +256,7 @@ impl FunctionBuilder<'_, '_> {
                 if *optional {
                     exits.push(self.jump(Op::JumpIfNothing(0)));
                 }
-                let id = self.shared.text(&name.name);
+                let id = self.member_text(name);
                 self.at(name.span.start);
                 self.emit(Op::Get(id));
             }
@@ -380,6 +416,13 @@ pub(super) const fn binary(op: BinaryOp) -> Op {
         BinaryOp::Gt => Op::Gt,
         BinaryOp::Ge => Op::Ge,
         BinaryOp::In => Op::In,
+        BinaryOp::InstanceOf => Op::InstanceOf,
+        BinaryOp::BitAnd => Op::BitAnd,
+        BinaryOp::BitOr => Op::BitOr,
+        BinaryOp::BitXor => Op::BitXor,
+        BinaryOp::ShiftLeft => Op::ShiftLeft,
+        BinaryOp::ShiftRight => Op::ShiftRight,
+        BinaryOp::ShiftRightUnsigned => Op::ShiftRightUnsigned,
     }
 }
 

@@ -9,8 +9,8 @@ use super::builder::{
 use super::op::Op;
 use super::program::{Program, Workflow};
 use crate::ast::Workflow as WorkflowNode;
-use crate::ast::{Block, Body, File, Function, PatternKind, Stmt, StmtKind};
-use crate::check::{Analysis, DeclId, DeclKind};
+use crate::ast::{Block, Body, File, Function, FunctionKind, PatternKind, Stmt, StmtKind};
+use crate::check::{Analysis, Decl, DeclId, DeclKind};
 use crate::span::SourceMap;
 
 /// Compiles a checked file.
@@ -167,6 +167,8 @@ impl FunctionBuilder<'_, '_> {
             function.params.iter().map(|param| &param.pattern).chain(rest).collect();
         self.code.params = as_u32(function.params.len());
         self.code.rest = function.rest.is_some();
+        let required = function.params.iter().take_while(|param| param.default.is_none());
+        self.code.length = as_u32(required.count());
         let mut slots = Vec::new();
         for pattern in &patterns {
             let slot = match &pattern.kind {
@@ -185,6 +187,12 @@ impl FunctionBuilder<'_, '_> {
             }
         }
         self.declare_implicit(function.span.start);
+        self.constructs =
+            matches!(function.kind, FunctionKind::Constructor | FunctionKind::DerivedConstructor);
+        self.code.is_class = self.constructs;
+        let is_bound = function.name.as_ref().is_some_and(|name| name.span.start != u32::MAX);
+        self.code.is_named = is_bound || self.constructs;
+        self.declare_specials(function);
         for (param, slot) in function.params.iter().zip(&slots) {
             if let Some(default) = &param.default {
                 let given = self.jump(Op::JumpIfGiven { slot: *slot, to: 0 });
@@ -241,6 +249,13 @@ impl FunctionBuilder<'_, '_> {
                         });
                     }
                 }
+                StmtKind::Class(class) => {
+                    let id = class.name.as_ref();
+                    let id = id.and_then(|name| self.shared.analysis.decl(name.span));
+                    if let Some(id) = id.filter(|id| self.is_captured(*id)) {
+                        self.declare_without_value(id);
+                    }
+                }
                 StmtKind::Function(function) => {
                     let id = function.name.as_ref();
                     let id = id.and_then(|name| self.shared.analysis.decl(name.span));
@@ -274,7 +289,8 @@ impl FunctionBuilder<'_, '_> {
         let implicit = self.shared.analysis.implicit.get(&at).cloned().unwrap_or_default();
         for id in implicit {
             let decl = self.shared.analysis.decls.get(id);
-            let name = decl.filter(|it| it.kind == DeclKind::Implicit).map(|it| it.name.clone());
+            let is_shown = |it: &&Decl| matches!(it.kind, DeclKind::Implicit | DeclKind::Var);
+            let name = decl.filter(is_shown).map(|it| it.name.clone());
             if let (Some(name), Some(slot)) = (name, self.locals.get(&id)) {
                 self.code.visible.push((name, *slot));
             }

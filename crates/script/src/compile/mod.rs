@@ -7,6 +7,7 @@
 mod assign;
 mod builder;
 mod call;
+mod class;
 mod expression;
 mod function;
 mod loops;
@@ -18,6 +19,6 @@ mod switch;
 mod unwind;
 
 pub(crate) use function::compile;
-pub(crate) use op::Op;
+pub(crate) use op::{MethodKind, Op};
 pub(crate) use program::{CaptureFrom, Code, Handler, HandlerKind, SuspensionPoint};
 pub use program::{Program, Workflow};

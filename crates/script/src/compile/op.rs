@@ -1,6 +1,16 @@
 //! The operations of the machine.
 
+use crate::ast::Accessor;
 use crate::library::Builtin;
+
+/// What a function becomes when it is added to a class or an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MethodKind {
+    pub(crate) is_static: bool,
+    pub(crate) accessor: Option<Accessor>,
+    /// Of an object literal, where it is enumerable.
+    pub(crate) in_literal: bool,
+}
 
 /// One operation. Jump targets are positions in the same function; `slot` is a local variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,6 +109,8 @@ pub(crate) enum Op {
         name: u32,
         to: u32,
     },
+    /// Leaves an optional chain if the value on top, above its receiver, is null or undefined.
+    JumpIfNoCallee(u32),
     /// Skips a default if the parameter has a value.
     JumpIfGiven {
         slot: u32,
@@ -158,6 +170,62 @@ pub(crate) enum Op {
     InstanceId,
     InstanceKey,
 
+    /// `this`, the object for `super`, and the constructed class, at the start of a function.
+    TakeThis,
+    TakeHome,
+    TakeTarget,
+    /// Throws if `this` has no value yet, or if it already has one.
+    NeedThis,
+    NotYet,
+    /// The value below `this` if it is an object, otherwise `this`.
+    OrThis,
+    /// A class from its parent and its constructor.
+    NewClass {
+        derived: bool,
+    },
+    /// Adds a method to the class or object below it.
+    Define {
+        name: u32,
+        kind: MethodKind,
+    },
+    DefineComputed(MethodKind),
+    /// The function that defines the fields of the class below it.
+    SetFields {
+        is_static: bool,
+    },
+    /// Calls that function, of the class with the prototype on top, for the object below.
+    CallFields,
+    /// Defines a property of the object below its value.
+    DefineField(u32),
+    /// A property of the parent, read for `this` below it.
+    SuperGet(u32),
+    /// With a receiver below the function.
+    CallThis(u32),
+    CallThisSpread,
+    Construct(u32),
+    ConstructSpread,
+    SuperConstruct(u32),
+    SuperConstructSpread,
+    /// The function at an index of the object below; the object stays as receiver.
+    GetCallee(u32),
+    GetCalleeIndex,
+    /// A new regular expression from its source and its flags.
+    NewRegex {
+        source: u32,
+        flags: u32,
+    },
+    /// The list of texts of a tagged template; the texts as written are on top.
+    Raw,
+    InstanceOf,
+    HasPrivate(u32),
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightUnsigned,
+    BitNot,
+
     Await,
     Return,
     /// The end of the workflow: its frame stays, so that its variables can be read.
@@ -202,6 +270,11 @@ impl Op {
             | Self::InstanceId
             | Self::InstanceKey
             | Self::RestOfList(_)
+            | Self::TakeThis
+            | Self::TakeHome
+            | Self::TakeTarget
+            | Self::GetCallee(_)
+            | Self::NewRegex { .. }
             | Self::Next { .. } => 1,
             Self::Dup2 => 2,
             Self::Store(_)
@@ -242,6 +315,22 @@ impl Op {
             | Self::CallMethodSpread(_)
             | Self::Return
             | Self::Finish
+            | Self::NotYet
+            | Self::OrThis
+            | Self::NewClass { .. }
+            | Self::Define { .. }
+            | Self::SetFields { is_static: false }
+            | Self::SuperGet(_)
+            | Self::CallFields
+            | Self::Raw
+            | Self::ConstructSpread
+            | Self::InstanceOf
+            | Self::BitAnd
+            | Self::BitOr
+            | Self::BitXor
+            | Self::ShiftLeft
+            | Self::ShiftRight
+            | Self::ShiftRightUnsigned
             | Self::Throw => -1,
             Self::JumpIfLt(_)
             | Self::JumpIfLe(_)
@@ -256,11 +345,17 @@ impl Op {
             | Self::JumpUnlessGt(_)
             | Self::JumpUnlessGe(_)
             | Self::PutComputed
+            | Self::DefineComputed(_)
+            | Self::DefineField(_)
+            | Self::CallThisSpread
+            | Self::SuperConstructSpread
             | Self::SetIndex => -2,
+            Self::CallThis(args) | Self::SuperConstruct(args) => -1 - i64::from(args),
             Self::Join(count) => 1 - i64::from(count),
-            Self::RestOfRecord(args) | Self::Call(args) | Self::CallMethod { args, .. } => {
-                -i64::from(args)
-            }
+            Self::RestOfRecord(args)
+            | Self::Call(args)
+            | Self::Construct(args)
+            | Self::CallMethod { args, .. } => -i64::from(args),
             Self::CallBuiltin { args, .. } | Self::NewError { args, .. } => 1 - i64::from(args),
             Self::NewCell(_)
             | Self::BoxCell(_)
@@ -277,6 +372,7 @@ impl Op {
             | Self::JumpIfBelow { .. }
             | Self::Jump(_)
             | Self::JumpIfNothing(_)
+            | Self::JumpIfNoCallee(_)
             | Self::JumpIfNoMethod { .. }
             | Self::JumpIfGiven { .. }
             | Self::Get(_)
@@ -288,6 +384,11 @@ impl Op {
             | Self::Await
             | Self::Rethrow { .. }
             | Self::LoopHead
+            | Self::NeedThis
+            | Self::SetFields { is_static: true }
+            | Self::GetCalleeIndex
+            | Self::HasPrivate(_)
+            | Self::BitNot
             | Self::Values
             | Self::Keys => 0,
         }
@@ -317,6 +418,7 @@ impl Op {
             Self::JumpIfPresentKeep(_) => Self::JumpIfPresentKeep(target),
             Self::JumpIfDefinedKeep(_) => Self::JumpIfDefinedKeep(target),
             Self::JumpIfNothing(_) => Self::JumpIfNothing(target),
+            Self::JumpIfNoCallee(_) => Self::JumpIfNoCallee(target),
             Self::JumpIfNoMethod { name, .. } => Self::JumpIfNoMethod { name, to: target },
             Self::JumpIfGiven { slot, .. } => Self::JumpIfGiven { slot, to: target },
             Self::Next { slot, .. } => Self::Next { slot, to: target },

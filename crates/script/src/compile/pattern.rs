@@ -52,6 +52,7 @@ impl FunctionBuilder<'_, '_> {
                             self.expr(key);
                             self.emit(Op::GetIndex);
                         }
+                        PropKey::Private(_) => self.emit(Op::Undefined),
                     }
                     self.item(item, declares);
                 }
@@ -79,6 +80,7 @@ impl FunctionBuilder<'_, '_> {
                     self.emit(Op::Const(name));
                 }
                 PropKey::Computed(key) => self.expr(key),
+                PropKey::Private(_) => self.emit(Op::Undefined),
             }
             keys += 1;
         }
@@ -120,7 +122,7 @@ impl FunctionBuilder<'_, '_> {
             ExprKind::Member { object, name, .. } => {
                 self.expr(object);
                 self.emit(Op::Swap);
-                let key = self.shared.text(&name.name);
+                let key = self.member_text(name);
                 self.at(name.span.start);
                 self.emit(Op::Set(key));
             }

@@ -44,8 +44,14 @@ pub(crate) struct Code {
     pub(crate) name: Arc<str>,
     pub(crate) params: u32,
     pub(crate) rest: bool,
+    /// The number of parameters before the first with a default.
+    pub(crate) length: u32,
     /// Whether it is the workflow itself, whose variables operators see.
     pub(crate) is_workflow: bool,
+    /// Whether it is the constructor of a class.
+    pub(crate) is_class: bool,
+    /// Whether `name` is certainly the name that JavaScript gives it.
+    pub(crate) is_named: bool,
     pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
     /// Source positions by the first operation they belong to, in order.

@@ -2,7 +2,7 @@
 
 use super::builder::FunctionBuilder;
 use super::op::Op;
-use crate::ast::{Expr, ExprKind, Stmt, StmtKind};
+use crate::ast::{Class, Expr, ExprKind, Stmt, StmtKind};
 
 impl FunctionBuilder<'_, '_> {
     /// Dispatch only.
@@ -18,6 +18,16 @@ impl FunctionBuilder<'_, '_> {
                     self.declare_pattern(&declarator.pattern);
                 }
             }
+            StmtKind::Var(declarators) => {
+                for declarator in declarators {
+                    if let Some(init) = &declarator.init {
+                        self.expr(init);
+                        self.assign_pattern(&declarator.pattern);
+                    }
+                }
+            }
+            StmtKind::Class(class) => self.class_declaration(class),
+            StmtKind::Field { key, value } => self.field(stmt.span.start, key, value.as_ref()),
             // Functions were created at the beginning of their block.
             StmtKind::Function(_) | StmtKind::Empty => {}
             StmtKind::Expr(expr) => self.expr_for_effect(expr),
@@ -46,6 +56,19 @@ impl FunctionBuilder<'_, '_> {
             StmtKind::Continue(label) => self.leave(stmt.span.start, label.as_ref(), true),
             StmtKind::Labeled(label, body) => self.labeled(label, body),
         }
+    }
+
+    fn class_declaration(&mut self, class: &Class) {
+        let Some(name) = &class.name else { return };
+        if let Some(id) = self.shared.analysis.decl(name.span) {
+            let fresh = !self.locals.contains_key(&id) || !self.is_captured(id);
+            let slot = self.slot_of(id);
+            if fresh {
+                self.bring_into_scope(slot);
+            }
+        }
+        self.class(class, Some(name.span));
+        self.emit(Op::Pop);
     }
 
     fn if_else(&mut self, branches: &[(Expr, Stmt)], otherwise: Option<&Stmt>) {

@@ -130,6 +130,7 @@ impl FunctionBuilder<'_, '_> {
             self.emit_suspension_point_at(at, at.wrapping_add(1), Op::Finish);
         } else {
             self.at(at);
+            self.constructed();
             self.emit(Op::Return);
         }
     }

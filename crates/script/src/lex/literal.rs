@@ -73,7 +73,10 @@ impl Scanner<'_> {
                 }
             }
         };
-        self.push(start, Kind::Template { text: Arc::from(text), first, last });
+        let end = self.at - if last { 1 } else { 2 };
+        let raw = self.text.get(start + 1..end.max(start + 1)).unwrap_or_default();
+        let raw = Arc::from(raw.replace("\r\n", "\n").replace('\r', "\n"));
+        self.push(start, Kind::Template { text: Arc::from(text), raw, first, last });
     }
 
     fn escape(&mut self, text: &mut String) {

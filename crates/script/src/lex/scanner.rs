@@ -215,18 +215,19 @@ impl Scanner<'_> {
                 _ => {}
             }
         }
-        while self.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
-            self.at += 1;
+        let body = self.text.get(start + 1..self.at).unwrap_or_default();
+        let end = self.at;
+        let Some(source) = body.strip_suffix('/') else {
+            let span = self.span_from(start);
+            let message = "this regular expression has no closing `/` on its line";
+            self.problems.add(Code::Unterminated, span, message);
+            return self.push(start, Kind::Regex { source: Arc::from(""), flags: Arc::from("") });
+        };
+        while self.peek().is_some_and(is_name_part) {
+            self.at += self.peek().map_or(0, char::len_utf8);
         }
-        let span = self.span_from(start);
-        let help = "use the methods of strings, such as `includes`, `startsWith` or `split`";
-        self.problems.add_with_help(
-            Code::Regex,
-            span,
-            "a regular expression is not in the language",
-            help,
-        );
-        self.push(start, Kind::Regex);
+        let flags = self.text.get(end..self.at).unwrap_or_default();
+        self.push(start, Kind::Regex { source: Arc::from(source), flags: Arc::from(flags) });
     }
 }
 

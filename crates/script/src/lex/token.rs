@@ -21,10 +21,15 @@ pub(crate) enum Kind {
     /// A piece of a template up to `${` or the closing back-tick.
     Template {
         text: Arc<str>,
+        /// As written, for tagged templates.
+        raw: Arc<str>,
         first: bool,
         last: bool,
     },
-    Regex,
+    Regex {
+        source: Arc<str>,
+        flags: Arc<str>,
+    },
     Sign(&'static str),
     End,
 }

@@ -24,6 +24,29 @@ functions! {
         "Error" MakeError 0..=2;
         "TypeError" MakeTypeError 0..=2;
         "RangeError" MakeRangeError 0..=2;
+        "SyntaxError" MakeSyntaxError 0..=2;
+        "ReferenceError" MakeReferenceError 0..=2;
+        "URIError" MakeUriError 0..=2;
+        "AggregateError" MakeAggregateError 1..=3;
+        "TaskError" MakeTaskError 0..=2;
+        "TaskTimeout" MakeTaskTimeout 0..=2;
+        "SignalTimeout" MakeSignalTimeout 0..=2;
+        "ChildError" MakeChildError 0..=2;
+        "HttpError" MakeHttpError 0..=2;
+        "Cancelled" MakeCancelled 0..=2;
+        "Object" MakeObject 0..=1;
+        "Array" MakeArray 0..=ANY_COUNT;
+        "Map" MakeMap 0..=1;
+        "Set" MakeSet 0..=1;
+        "Date" MakeDate 0..=7;
+        "RegExp" MakeRegex 1..=2;
+        "structuredClone" StructuredClone 1..=1;
+        "encodeURIComponent" EncodeUriComponent 1..=1;
+        "decodeURIComponent" DecodeUriComponent 1..=1;
+        "encodeURI" EncodeUri 1..=1;
+        "decodeURI" DecodeUri 1..=1;
+        "btoa" Btoa 1..=1;
+        "atob" Atob 1..=1;
         "parseInt" ParseInt 1..=2;
         "parseFloat" ParseFloat 1..=1;
         "isNaN" IsNaN 1..=1;
@@ -62,10 +85,28 @@ functions! {
         "diff" TimeDiff 2..=2;
         "format" TimeFormat 2..=3;
     }
-    "Date" { "now" DateNow 0..=0; }
+    "Date" {
+        "now" DateNow 0..=0;
+        "parse" DateParse 1..=1;
+        "UTC" DateUtc 1..=7;
+    }
+    "Map" { "groupBy" MapGroupBy 2..=2; }
+    "console" {
+        "log" ConsoleLog 0..=ANY_COUNT;
+        "info" ConsoleInfo 0..=ANY_COUNT;
+        "debug" ConsoleDebug 0..=ANY_COUNT;
+        "warn" ConsoleWarn 0..=ANY_COUNT;
+        "error" ConsoleError 0..=ANY_COUNT;
+    }
+    "crypto" { "randomUUID" CryptoRandomUuid 0..=0; }
+    "String" {
+        "fromCharCode" StringFromCharCode 0..=ANY_COUNT;
+        "fromCodePoint" StringFromCodePoint 0..=ANY_COUNT;
+        "raw" StringRaw 1..=ANY_COUNT;
+    }
     "Crypto" { "uuid" CryptoUuid 0..=0; }
     "JSON" {
-        "parse" JsonParse 1..=1;
+        "parse" JsonParse 1..=2;
         "stringify" JsonStringify 1..=3;
     }
     "Object" {
@@ -75,11 +116,21 @@ functions! {
         "assign" ObjectAssign 1..=ANY_COUNT;
         "fromEntries" ObjectFromEntries 1..=1;
         "is" ObjectIs 2..=2;
+        "hasOwn" ObjectHasOwn 2..=2;
+        "freeze" ObjectFreeze 1..=1;
+        "seal" ObjectSeal 1..=1;
+        "preventExtensions" ObjectPreventExtensions 1..=1;
+        "isFrozen" ObjectIsFrozen 1..=1;
+        "isSealed" ObjectIsSealed 1..=1;
+        "isExtensible" ObjectIsExtensible 1..=1;
+        "create" ObjectCreate 1..=1;
+        "getOwnPropertyNames" ObjectNames 1..=1;
+        "groupBy" ObjectGroupBy 2..=2;
     }
     "Array" {
         "isArray" ArrayIsArray 1..=1;
         "of" ArrayOf 0..=ANY_COUNT;
-        "from" ArrayFrom 1..=1;
+        "from" ArrayFrom 1..=2;
     }
     "Number" {
         "isInteger" NumberIsInteger 1..=1;
@@ -110,6 +161,20 @@ functions! {
         "cos" MathCos 1..=1;
         "tan" MathTan 1..=1;
         "atan2" MathAtan2 2..=2;
+        "asin" MathAsin 1..=1;
+        "acos" MathAcos 1..=1;
+        "atan" MathAtan 1..=1;
+        "sinh" MathSinh 1..=1;
+        "cosh" MathCosh 1..=1;
+        "tanh" MathTanh 1..=1;
+        "asinh" MathAsinh 1..=1;
+        "acosh" MathAcosh 1..=1;
+        "atanh" MathAtanh 1..=1;
+        "expm1" MathExpm1 1..=1;
+        "log1p" MathLog1p 1..=1;
+        "fround" MathFround 1..=1;
+        "clz32" MathClz32 1..=1;
+        "imul" MathImul 2..=2;
         "random" MathRandom 0..=0;
     }
 }
@@ -141,7 +206,7 @@ impl Builtin {
 
     /// Whether it returns an awaitable.
     pub(crate) const fn gives_awaitable(self) -> bool {
-        self.is_effect() && !matches!(self, Self::LogInfo | Self::LogWarn | Self::LogError)
+        self.is_effect() && !self.is_log()
             || matches!(
                 self,
                 Self::TaskAll
@@ -153,6 +218,48 @@ impl Builtin {
                     | Self::PromiseRace
                     | Self::PromiseAllSettled
             )
+    }
+
+    /// Whether it creates errors.
+    pub(crate) const fn is_error(self) -> bool {
+        matches!(
+            self,
+            Self::MakeError
+                | Self::MakeTypeError
+                | Self::MakeRangeError
+                | Self::MakeSyntaxError
+                | Self::MakeReferenceError
+                | Self::MakeUriError
+                | Self::MakeAggregateError
+                | Self::MakeTaskError
+                | Self::MakeTaskTimeout
+                | Self::MakeSignalTimeout
+                | Self::MakeChildError
+                | Self::MakeHttpError
+                | Self::MakeCancelled
+        )
+    }
+
+    /// Whether JavaScript has a class of this name.
+    pub(crate) const fn is_class(self) -> bool {
+        self.is_error()
+            || matches!(
+                self,
+                Self::MakeObject
+                    | Self::MakeArray
+                    | Self::MakeMap
+                    | Self::MakeSet
+                    | Self::MakeDate
+                    | Self::MakeRegex
+                    | Self::ToText
+                    | Self::ToNumber
+                    | Self::ToBoolean
+            )
+    }
+
+    /// Whether classes of the script can extend it.
+    pub(crate) const fn is_extendable(self) -> bool {
+        self.is_error() || matches!(self, Self::MakeMap | Self::MakeSet)
     }
 
     /// Whether it has an effect outside of the script and so counts against the turn's effects.
@@ -170,6 +277,26 @@ impl Builtin {
                 | Self::LogInfo
                 | Self::LogWarn
                 | Self::LogError
+                | Self::ConsoleLog
+                | Self::ConsoleInfo
+                | Self::ConsoleDebug
+                | Self::ConsoleWarn
+                | Self::ConsoleError
+        )
+    }
+
+    /// Whether it writes to the history.
+    pub(crate) const fn is_log(self) -> bool {
+        matches!(
+            self,
+            Self::LogInfo
+                | Self::LogWarn
+                | Self::LogError
+                | Self::ConsoleLog
+                | Self::ConsoleInfo
+                | Self::ConsoleDebug
+                | Self::ConsoleWarn
+                | Self::ConsoleError
         )
     }
 }

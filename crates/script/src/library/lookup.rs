@@ -26,6 +26,12 @@ pub(crate) enum Member {
 const CONSTANTS: &[(&str, &str, Member)] = &[
     ("Math", "PI", Member::Float(std::f64::consts::PI)),
     ("Math", "E", Member::Float(std::f64::consts::E)),
+    ("Math", "LN2", Member::Float(std::f64::consts::LN_2)),
+    ("Math", "LN10", Member::Float(std::f64::consts::LN_10)),
+    ("Math", "LOG2E", Member::Float(std::f64::consts::LOG2_E)),
+    ("Math", "LOG10E", Member::Float(std::f64::consts::LOG10_E)),
+    ("Math", "SQRT2", Member::Float(std::f64::consts::SQRT_2)),
+    ("Math", "SQRT1_2", Member::Float(std::f64::consts::FRAC_1_SQRT_2)),
     ("Number", "MAX_SAFE_INTEGER", Member::Int(9_007_199_254_740_991)),
     ("Number", "MIN_SAFE_INTEGER", Member::Int(-9_007_199_254_740_991)),
     ("Number", "MAX_VALUE", Member::Float(f64::MAX)),

@@ -12,6 +12,11 @@ pub(crate) enum Kind {
     Bool,
     Record,
     Function,
+    Map,
+    Set,
+    Date,
+    Regex,
+    Iterator,
 }
 
 impl Kind {
@@ -24,6 +29,11 @@ impl Kind {
             Self::Bool => "a boolean",
             Self::Record => "an object",
             Self::Function => "a function",
+            Self::Map => "a Map",
+            Self::Set => "a Set",
+            Self::Date => "a Date",
+            Self::Regex => "a regular expression",
+            Self::Iterator => "an iterator",
         }
     }
 }
@@ -86,6 +96,72 @@ methods! {
     "toExponential" ToExponential;
     "toString" ToString;
     "hasOwnProperty" HasOwnProperty;
+    "findLast" FindLast;
+    "findLastIndex" FindLastIndex;
+    "reduceRight" ReduceRight;
+    "toSorted" ToSorted;
+    "toReversed" ToReversed;
+    "toSpliced" ToSpliced;
+    "with" With;
+    "keys" Keys;
+    "values" Values;
+    "entries" Entries;
+    "copyWithin" CopyWithin;
+    "match" Match;
+    "matchAll" MatchAll;
+    "search" Search;
+    "substr" Substr;
+    "isWellFormed" IsWellFormed;
+    "toWellFormed" ToWellFormed;
+    "valueOf" ValueOf;
+    "get" Get;
+    "set" Set;
+    "has" Has;
+    "delete" Delete;
+    "clear" Clear;
+    "add" Add;
+    "test" Test;
+    "exec" Exec;
+    "next" Next;
+    "propertyIsEnumerable" PropertyIsEnumerable;
+    "getTime" GetTime;
+    "setTime" SetTime;
+    "getTimezoneOffset" GetTimezoneOffset;
+    "toISOString" ToIsoString;
+    "toJSON" ToJson;
+    "toDateString" ToDateString;
+    "toTimeString" ToTimeString;
+    "toUTCString" ToUtcString;
+    "getFullYear" GetFullYear;
+    "setFullYear" SetFullYear;
+    "getMonth" GetMonth;
+    "setMonth" SetMonth;
+    "getDate" GetDate;
+    "setDate" SetDate;
+    "getDay" GetDay;
+    "getHours" GetHours;
+    "setHours" SetHours;
+    "getMinutes" GetMinutes;
+    "setMinutes" SetMinutes;
+    "getSeconds" GetSeconds;
+    "setSeconds" SetSeconds;
+    "getMilliseconds" GetMilliseconds;
+    "setMilliseconds" SetMilliseconds;
+    "getUTCFullYear" GetUtcFullYear;
+    "setUTCFullYear" SetUtcFullYear;
+    "getUTCMonth" GetUtcMonth;
+    "setUTCMonth" SetUtcMonth;
+    "getUTCDate" GetUtcDate;
+    "setUTCDate" SetUtcDate;
+    "getUTCDay" GetUtcDay;
+    "getUTCHours" GetUtcHours;
+    "setUTCHours" SetUtcHours;
+    "getUTCMinutes" GetUtcMinutes;
+    "setUTCMinutes" SetUtcMinutes;
+    "getUTCSeconds" GetUtcSeconds;
+    "setUTCSeconds" SetUtcSeconds;
+    "getUTCMilliseconds" GetUtcMilliseconds;
+    "setUTCMilliseconds" SetUtcMilliseconds;
 }
 
 /// The methods of each kind, with the minimum and maximum number of arguments.
@@ -117,6 +193,18 @@ const LIST: &[(Method, u8, u8)] = &[
     (Method::Fill, 1, 3),
     (Method::ToString, 0, 0),
     (Method::HasOwnProperty, 1, 1),
+    (Method::FindLast, 1, 2),
+    (Method::FindLastIndex, 1, 2),
+    (Method::ReduceRight, 1, 2),
+    (Method::ToSorted, 0, 1),
+    (Method::ToReversed, 0, 0),
+    (Method::ToSpliced, 0, ANY_COUNT),
+    (Method::With, 2, 2),
+    (Method::Keys, 0, 0),
+    (Method::Values, 0, 0),
+    (Method::Entries, 0, 0),
+    (Method::CopyWithin, 1, 3),
+    (Method::ValueOf, 0, 0),
 ];
 
 const TEXT: &[(Method, u8, u8)] = &[
@@ -145,6 +233,13 @@ const TEXT: &[(Method, u8, u8)] = &[
     (Method::CodePointAt, 0, 1),
     (Method::ToString, 0, 0),
     (Method::HasOwnProperty, 1, 1),
+    (Method::Match, 1, 1),
+    (Method::MatchAll, 1, 1),
+    (Method::Search, 1, 1),
+    (Method::Substr, 1, 2),
+    (Method::IsWellFormed, 0, 0),
+    (Method::ToWellFormed, 0, 0),
+    (Method::ValueOf, 0, 0),
 ];
 
 const NUMBER: &[(Method, u8, u8)] = &[
@@ -152,11 +247,97 @@ const NUMBER: &[(Method, u8, u8)] = &[
     (Method::ToPrecision, 0, 1),
     (Method::ToExponential, 0, 1),
     (Method::ToString, 0, 1),
+    (Method::ValueOf, 0, 0),
 ];
 
-const BOOL: &[(Method, u8, u8)] = &[(Method::ToString, 0, 0)];
+const BOOL: &[(Method, u8, u8)] = &[(Method::ToString, 0, 0), (Method::ValueOf, 0, 0)];
 
-const RECORD: &[(Method, u8, u8)] = &[(Method::ToString, 0, 0), (Method::HasOwnProperty, 1, 1)];
+const RECORD: &[(Method, u8, u8)] = &[
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+    (Method::PropertyIsEnumerable, 1, 1),
+    (Method::ValueOf, 0, 0),
+];
+
+const MAP: &[(Method, u8, u8)] = &[
+    (Method::Get, 1, 1),
+    (Method::Set, 2, 2),
+    (Method::Has, 1, 1),
+    (Method::Delete, 1, 1),
+    (Method::Clear, 0, 0),
+    (Method::ForEach, 1, 2),
+    (Method::Keys, 0, 0),
+    (Method::Values, 0, 0),
+    (Method::Entries, 0, 0),
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+];
+
+const SET: &[(Method, u8, u8)] = &[
+    (Method::Add, 1, 1),
+    (Method::Has, 1, 1),
+    (Method::Delete, 1, 1),
+    (Method::Clear, 0, 0),
+    (Method::ForEach, 1, 2),
+    (Method::Keys, 0, 0),
+    (Method::Values, 0, 0),
+    (Method::Entries, 0, 0),
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+];
+
+const REGEX: &[(Method, u8, u8)] = &[
+    (Method::Test, 1, 1),
+    (Method::Exec, 1, 1),
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+];
+
+const ITERATOR: &[(Method, u8, u8)] = &[(Method::Next, 0, 1)];
+
+const DATE: &[(Method, u8, u8)] = &[
+    (Method::GetTime, 0, 0),
+    (Method::SetTime, 1, 1),
+    (Method::ValueOf, 0, 0),
+    (Method::GetTimezoneOffset, 0, 0),
+    (Method::ToIsoString, 0, 0),
+    (Method::ToJson, 0, 1),
+    (Method::ToString, 0, 0),
+    (Method::ToDateString, 0, 0),
+    (Method::ToTimeString, 0, 0),
+    (Method::ToUtcString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+    (Method::GetFullYear, 0, 0),
+    (Method::GetMonth, 0, 0),
+    (Method::GetDate, 0, 0),
+    (Method::GetDay, 0, 0),
+    (Method::GetHours, 0, 0),
+    (Method::GetMinutes, 0, 0),
+    (Method::GetSeconds, 0, 0),
+    (Method::GetMilliseconds, 0, 0),
+    (Method::GetUtcFullYear, 0, 0),
+    (Method::GetUtcMonth, 0, 0),
+    (Method::GetUtcDate, 0, 0),
+    (Method::GetUtcDay, 0, 0),
+    (Method::GetUtcHours, 0, 0),
+    (Method::GetUtcMinutes, 0, 0),
+    (Method::GetUtcSeconds, 0, 0),
+    (Method::GetUtcMilliseconds, 0, 0),
+    (Method::SetFullYear, 1, 3),
+    (Method::SetMonth, 1, 2),
+    (Method::SetDate, 1, 1),
+    (Method::SetHours, 1, 4),
+    (Method::SetMinutes, 1, 3),
+    (Method::SetSeconds, 1, 2),
+    (Method::SetMilliseconds, 1, 1),
+    (Method::SetUtcFullYear, 1, 3),
+    (Method::SetUtcMonth, 1, 2),
+    (Method::SetUtcDate, 1, 1),
+    (Method::SetUtcHours, 1, 4),
+    (Method::SetUtcMinutes, 1, 3),
+    (Method::SetUtcSeconds, 1, 2),
+    (Method::SetUtcMilliseconds, 1, 1),
+];
 
 const fn table(kind: Kind) -> &'static [(Method, u8, u8)] {
     match kind {
@@ -166,6 +347,11 @@ const fn table(kind: Kind) -> &'static [(Method, u8, u8)] {
         Kind::Bool => BOOL,
         Kind::Record => RECORD,
         Kind::Function => &[],
+        Kind::Map => MAP,
+        Kind::Set => SET,
+        Kind::Date => DATE,
+        Kind::Regex => REGEX,
+        Kind::Iterator => ITERATOR,
     }
 }
 

@@ -122,7 +122,13 @@ pub(crate) fn is_inherited(kind: Kind, name: &str) -> bool {
         Kind::Text => TEXT,
         Kind::Number => NUMBER,
         Kind::Function => FUNCTION,
-        Kind::Bool | Kind::Record => &[][..],
+        Kind::Bool
+        | Kind::Record
+        | Kind::Map
+        | Kind::Set
+        | Kind::Date
+        | Kind::Regex
+        | Kind::Iterator => &[][..],
     };
     own.contains(&name) || OBJECT.contains(&name)
 }

@@ -19,6 +19,9 @@ enum InfixOp {
     Logical(LogicalOp),
 }
 
+/// The least binding power of the right side of `in`.
+const IN_OPERAND_POWER: u8 = 11;
+
 /// The binding power of prefix operators: higher than that of all binary ones.
 const PREFIX_BINDING_POWER: u8 = 20;
 
@@ -28,17 +31,36 @@ impl Parser<'_> {
         self.deeper(Self::assignment)
     }
 
+    /// Expressions separated by commas: the value is that of the last one.
+    pub(super) fn sequence(&mut self) -> Parsed<Expr> {
+        let first = self.expression()?;
+        if !self.at_sign(",") {
+            return Ok(first);
+        }
+        let span = first.span;
+        let mut all = vec![first];
+        while self.take_sign(",") {
+            if all.len() >= MAX_DEPTH as usize {
+                self.too_deep();
+                return Err(ParseAborted);
+            }
+            all.push(self.expression()?);
+        }
+        let span = span.to(all.last().map_or(span, |last| last.span));
+        Ok(Expr { kind: ExprKind::Sequence(all), span })
+    }
+
     /// An expression that becomes the value of a variable: a function gets the variable's name.
     pub(super) fn named_expression(&mut self, pattern: &Pattern) -> Parsed<Expr> {
         let mut expr = self.expression()?;
-        if let (ExprKind::Function(function), PatternKind::Name(name)) =
-            (&mut expr.kind, &pattern.kind)
-            && function.name.is_none()
-        {
-            // The name is only for traces: it has no position and declares nothing.
-            let mut name = name.clone();
-            name.span.start = u32::MAX;
-            function.name = Some(name);
+        let PatternKind::Name(name) = &pattern.kind else { return Ok(expr) };
+        // The name is only for traces: it has no position and declares nothing.
+        let mut name = name.clone();
+        name.span.start = u32::MAX;
+        match &mut expr.kind {
+            ExprKind::Function(function) if function.name.is_none() => function.name = Some(name),
+            ExprKind::Class(class) if class.name.is_none() => class.constructor.name = Some(name),
+            _ => {}
         }
         Ok(expr)
     }
@@ -88,6 +110,12 @@ impl Parser<'_> {
             "/=" => AssignOp::Binary(BinaryOp::Div),
             "%=" => AssignOp::Binary(BinaryOp::Rem),
             "**=" => AssignOp::Binary(BinaryOp::Pow),
+            "&=" => AssignOp::Binary(BinaryOp::BitAnd),
+            "|=" => AssignOp::Binary(BinaryOp::BitOr),
+            "^=" => AssignOp::Binary(BinaryOp::BitXor),
+            "<<=" => AssignOp::Binary(BinaryOp::ShiftLeft),
+            ">>=" => AssignOp::Binary(BinaryOp::ShiftRight),
+            ">>>=" => AssignOp::Binary(BinaryOp::ShiftRightUnsigned),
             "&&=" => AssignOp::Logical(LogicalOp::And),
             "||=" => AssignOp::Logical(LogicalOp::Or),
             "??=" => AssignOp::Logical(LogicalOp::Nullish),
@@ -114,7 +142,7 @@ impl Parser<'_> {
     fn binary(&mut self, least: u8) -> Parsed<Expr> {
         let mut left = self.deeper(Self::unary)?;
         let mut length = 0u32;
-        while let Some(infix) = self.infix()? {
+        while let Some(infix) = self.infix() {
             if infix.left < least {
                 break;
             }
@@ -163,7 +191,7 @@ impl Parser<'_> {
         }
     }
 
-    fn infix(&mut self) -> Parsed<Option<Infix>> {
+    fn infix(&mut self) -> Option<Infix> {
         let token = self.token().clone();
         let binary = |op, left| Infix { op: InfixOp::Binary(op), left, right: left + 1 };
         let logical = |op, left| Infix { op: InfixOp::Logical(op), left, right: left + 1 };
@@ -172,36 +200,34 @@ impl Parser<'_> {
                 "??" => logical(LogicalOp::Nullish, 1),
                 "||" => logical(LogicalOp::Or, 2),
                 "&&" => logical(LogicalOp::And, 3),
-                "==" => binary(BinaryOp::Eq, 5),
-                "!=" => binary(BinaryOp::Ne, 5),
-                "===" => binary(BinaryOp::StrictEq, 5),
-                "!==" => binary(BinaryOp::StrictNe, 5),
-                "<" => binary(BinaryOp::Lt, 6),
-                "<=" => binary(BinaryOp::Le, 6),
-                ">" => binary(BinaryOp::Gt, 6),
-                ">=" => binary(BinaryOp::Ge, 6),
-                "+" => binary(BinaryOp::Add, 8),
-                "-" => binary(BinaryOp::Sub, 8),
-                "*" => binary(BinaryOp::Mul, 9),
-                "/" => binary(BinaryOp::Div, 9),
-                "%" => binary(BinaryOp::Rem, 9),
+                "|" => binary(BinaryOp::BitOr, 5),
+                "^" => binary(BinaryOp::BitXor, 6),
+                "&" => binary(BinaryOp::BitAnd, 7),
+                "<<" => binary(BinaryOp::ShiftLeft, 12),
+                ">>" => binary(BinaryOp::ShiftRight, 12),
+                ">>>" => binary(BinaryOp::ShiftRightUnsigned, 12),
+                "==" => binary(BinaryOp::Eq, 8),
+                "!=" => binary(BinaryOp::Ne, 8),
+                "===" => binary(BinaryOp::StrictEq, 8),
+                "!==" => binary(BinaryOp::StrictNe, 8),
+                "<" => binary(BinaryOp::Lt, 10),
+                "<=" => binary(BinaryOp::Le, 10),
+                ">" => binary(BinaryOp::Gt, 10),
+                ">=" => binary(BinaryOp::Ge, 10),
+                "+" => binary(BinaryOp::Add, 14),
+                "-" => binary(BinaryOp::Sub, 14),
+                "*" => binary(BinaryOp::Mul, 15),
+                "/" => binary(BinaryOp::Div, 15),
+                "%" => binary(BinaryOp::Rem, 15),
                 // Powers are right-associative.
-                "**" => Infix { op: InfixOp::Binary(BinaryOp::Pow), left: 11, right: 11 },
-                sign if refused::is_bitwise(sign) => {
-                    let help = "numbers have 64 bits here, bit operations would not mean the same";
-                    self.refuse(token.span, &format!("the bit operator `{sign}`"), help);
-                    return Err(ParseAborted);
-                }
-                _ => return Ok(None),
+                "**" => Infix { op: InfixOp::Binary(BinaryOp::Pow), left: 17, right: 17 },
+                _ => return None,
             },
-            Kind::Word(word) if **word == *"in" && !self.no_in => binary(BinaryOp::In, 6),
-            Kind::Word(word) if **word == *"instanceof" => {
-                self.refuse(token.span, "`instanceof`", "compare the `name` of the error");
-                return Err(ParseAborted);
-            }
-            _ => return Ok(None),
+            Kind::Word(word) if **word == *"in" && !self.no_in => binary(BinaryOp::In, 10),
+            Kind::Word(word) if **word == *"instanceof" => binary(BinaryOp::InstanceOf, 10),
+            _ => return None,
         };
-        Ok(Some(infix))
+        Some(infix)
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
@@ -211,11 +237,9 @@ impl Parser<'_> {
             Kind::Sign("+") => UnaryOp::Plus,
             Kind::Sign("!") => UnaryOp::Not,
             Kind::Sign(sign @ ("++" | "--")) => return self.prefix_update(sign),
-            Kind::Sign("~") => {
-                let help = "numbers have 64 bits here, bit operations would not mean the same";
-                self.refuse(token.span, "the bit operator `~`", help);
-                return Err(ParseAborted);
-            }
+            Kind::Sign("~") => UnaryOp::BitNot,
+            Kind::Sign("#") => return self.has_private(),
+            Kind::Word(word) if **word == *"void" => UnaryOp::Void,
             Kind::Word(word) if **word == *"typeof" => UnaryOp::Typeof,
             Kind::Word(word) if **word == *"delete" => UnaryOp::Delete,
             Kind::Word(word) if **word == *"await" => {
@@ -236,6 +260,19 @@ impl Parser<'_> {
             return Err(ParseAborted);
         }
         Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, span })
+    }
+
+    /// `#name in object`
+    fn has_private(&mut self) -> Parsed<Expr> {
+        let start = self.next().span;
+        let name = self.any_word("a private name")?;
+        if !self.take_word("in") {
+            self.unexpected("`in`");
+            return Err(ParseAborted);
+        }
+        let object = Box::new(self.deeper(|it| it.binary(IN_OPERAND_POWER))?);
+        let span = start.to(object.span);
+        Ok(Expr { kind: ExprKind::HasPrivate { name, object }, span })
     }
 
     fn prefix_update(&mut self, sign: &str) -> Parsed<Expr> {

@@ -1,7 +1,9 @@
 //! Functions: parameters, bodies, arrows.
 
 use super::parser::{Parsed, Parser};
-use crate::ast::{Body, Expr, ExprKind, Function, Ident, Param, Pattern, PatternKind};
+use crate::ast::{
+    Body, Expr, ExprKind, Function, FunctionKind, Ident, Param, Pattern, PatternKind,
+};
 use crate::span::Span;
 
 impl Parser<'_> {
@@ -10,7 +12,7 @@ impl Parser<'_> {
         let (params, rest) = self.params()?;
         let body = self.function_body()?;
         let span = Span::new(start.start, self.previous_end());
-        Ok(Function { name, params, rest, body, span })
+        Ok(Function { name, params, rest, body, kind: FunctionKind::Plain, span })
     }
 
     /// `function (…) {…}` as an expression.
@@ -41,7 +43,8 @@ impl Parser<'_> {
             Body::Expr(Box::new(self.expression()?))
         };
         let span = Span::new(start.start, self.previous_end());
-        let function = Function { name: None, params, rest, body, span };
+        let kind = FunctionKind::Arrow;
+        let function = Function { name: None, params, rest, body, kind, span };
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
     }
 
@@ -63,4 +66,10 @@ impl Parser<'_> {
         self.expect(")")?;
         Ok((params, rest))
     }
+}
+
+/// A name for traces only: it declares nothing.
+pub(super) fn unbound(mut name: Ident) -> Ident {
+    name.span.start = u32::MAX;
+    name
 }

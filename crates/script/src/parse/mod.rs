@@ -1,6 +1,7 @@
 //! Parses tokens to a syntax tree: recursive descent, binding powers for operators, and recovery at
 //! the next statement, so that all problems are found at once.
 
+mod class;
 mod expression;
 mod function;
 mod parser;

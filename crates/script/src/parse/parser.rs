@@ -100,7 +100,7 @@ impl Parser<'_> {
     fn remember_lost_names(&mut self, start: usize) {
         let mut tokens = self.tokens.iter().skip(start);
         let Some(Token { kind: Kind::Word(first), .. }) = tokens.next() else { return };
-        if !matches!(&**first, "let" | "const" | "function") {
+        if !matches!(&**first, "let" | "const" | "var" | "class" | "function") {
             return;
         }
         // Every word up to the end of the line counts as declared.
@@ -265,7 +265,7 @@ impl Parser<'_> {
             Kind::Number(_) => "a number".to_owned(),
             Kind::Text(_) => "a string".to_owned(),
             Kind::Template { .. } => "a template".to_owned(),
-            Kind::Regex => "a regular expression".to_owned(),
+            Kind::Regex { .. } => "a regular expression".to_owned(),
             Kind::Sign(sign) => format!("`{sign}`"),
             Kind::End => "the end of the file".to_owned(),
         };
@@ -308,9 +308,9 @@ const MAX_LOST_NAMES: usize = 50;
 
 /// Whether a line that begins so is a statement, whatever is still open before it.
 fn begins_statement(kind: &Kind) -> bool {
-    const STATEMENT_KEYWORDS: [&str; 14] = [
-        "let", "const", "if", "for", "while", "do", "switch", "try", "throw", "return", "function",
-        "workflow", "break", "continue",
+    const STATEMENT_KEYWORDS: [&str; 16] = [
+        "let", "const", "var", "class", "if", "for", "while", "do", "switch", "try", "throw",
+        "return", "function", "workflow", "break", "continue",
     ];
     matches!(kind, Kind::Word(word) if STATEMENT_KEYWORDS.contains(&&**word))
 }

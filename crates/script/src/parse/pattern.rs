@@ -154,6 +154,7 @@ impl Parser<'_> {
                     rest = Some(Box::new(self.as_pattern(value)?));
                 }
                 Prop::Spread(value) => return self.not_assignable(value.span),
+                Prop::Accessor { function, .. } => return self.not_assignable(function.span),
             }
         }
         Ok(PatternKind::Object { entries, rest })

@@ -1,7 +1,7 @@
 //! Postfix expressions: properties, indices, calls, `?.`, `++`.
 
 use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
-use crate::ast::{Arg, Expr, ExprKind};
+use crate::ast::{Arg, Expr, ExprKind, Ident};
 use crate::lex::Kind;
 
 impl Parser<'_> {
@@ -29,10 +29,7 @@ impl Parser<'_> {
                     let span = expr.span.to(token.span);
                     self.update(expr, sign, false, span)?
                 }
-                Kind::Template { first: true, .. } => {
-                    self.refuse(token.span, "a tagged template", "call the function");
-                    return Err(ParseAborted);
-                }
+                Kind::Template { first: true, .. } => self.tagged(expr)?,
                 _ => break,
             };
         }
@@ -52,23 +49,43 @@ impl Parser<'_> {
             return self.call(object, true);
         }
         if self.at_sign("#") {
-            let span = self.token().span;
-            self.refuse(span, "a private name", "use a property");
-            return Err(ParseAborted);
+            let name = self.private_name()?;
+            let span = object.span.to(name.span);
+            return Ok(Expr {
+                kind: ExprKind::Member { object: Box::new(object), name, optional },
+                span,
+            });
         }
         let name = self.any_word("a property name")?;
-        if matches!(&*name.name, "__proto__" | "prototype" | "constructor") {
+        if &*name.name == "__proto__" {
             let what = format!("access to `{}`", name.name);
-            self.refuse(name.span, &what, "objects are plain data here");
+            self.refuse(name.span, &what, "use a class");
         }
         let span = object.span.to(name.span);
         Ok(Expr { kind: ExprKind::Member { object: Box::new(object), name, optional }, span })
     }
 
-    fn index(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
+    /// `#name`, kept with its sign.
+    pub(super) fn private_name(&mut self) -> Parsed<Ident> {
+        let start = self.expect("#")?;
+        let name = self.any_word("a private name")?;
+        Ok(Ident { name: format!("#{}", name.name).into(), span: start.to(name.span) })
+    }
+
+    /// A template after the function that gets it.
+    fn tagged(&mut self, tag: Expr) -> Parsed<Expr> {
+        let at = self.token().span.start;
+        let mut raws = Vec::new();
+        let template = self.template_with(&mut raws)?;
+        let span = tag.span.to(template.span);
+        let ExprKind::Template { texts, values } = template.kind else { return Err(ParseAborted) };
+        Ok(Expr { kind: ExprKind::Tagged { tag: Box::new(tag), texts, raws, values, at }, span })
+    }
+
+    pub(super) fn index(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
         self.next();
         let before = std::mem::replace(&mut self.no_in, false);
-        let index = self.expression();
+        let index = self.sequence();
         self.no_in = before;
         let index = Box::new(index?);
         let end = self.expect("]")?;

@@ -1,14 +1,12 @@
 //! Primary expressions: literals, names, lists, objects, functions, parentheses.
 
+use super::function::unbound;
 use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
-use crate::ast::{Expr, ExprKind, Ident, Prop, PropKey};
+use crate::ast::{Accessor, Expr, ExprKind, Ident, Prop, PropKey};
 use crate::lex::{Kind, Number};
 use crate::problem::Code;
 use crate::span::Span;
-
-/// The constructors that `new` may call.
-const ERROR_CONSTRUCTORS: [&str; 3] = ["Error", "TypeError", "RangeError"];
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
@@ -18,7 +16,7 @@ impl Parser<'_> {
             Kind::Number(number) => ExprKind::Number(number),
             Kind::Text(text) => ExprKind::Text(text),
             Kind::Template { first: true, .. } => return self.template(),
-            Kind::Regex => ExprKind::Bad,
+            Kind::Regex { source, flags } => ExprKind::Regex { source, flags },
             Kind::Sign("(") => return self.parenthesized(),
             Kind::Sign("[") => return self.array(),
             Kind::Sign("{") => return self.object(),
@@ -35,18 +33,21 @@ impl Parser<'_> {
     fn word_expression(&mut self, word: &std::sync::Arc<str>, span: Span) -> Parsed<Expr> {
         if let Some((what, help)) = refused::expression(word) {
             self.refuse(span, what, help);
-            if **word != *"this" {
-                return Err(ParseAborted);
-            }
-            self.next();
-            return Ok(Expr { kind: ExprKind::Bad, span });
+            return Err(ParseAborted);
         }
         let kind = match &**word {
             "null" => ExprKind::Null,
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
             "function" => return self.function_expression(),
-            "new" => return self.new_error(),
+            "new" => return self.deeper(Self::new_expression),
+            "this" => ExprKind::This,
+            "super" => return self.super_expression(),
+            "class" => {
+                let class = self.class(false)?;
+                let span = Span::new(span.start, self.previous_end());
+                return Ok(Expr { kind: ExprKind::Class(Box::new(class)), span });
+            }
             "eval" if self.ahead(1).kind == Kind::Sign("(") => {
                 self.refuse(span, "`eval`", "write the code where it is needed");
                 ExprKind::Bad
@@ -61,36 +62,12 @@ impl Parser<'_> {
         Ok(Expr { kind, span })
     }
 
-    fn new_error(&mut self) -> Parsed<Expr> {
-        let start = self.next().span;
-        let token = self.token().clone();
-        let name = match &token.kind {
-            Kind::Word(word) if ERROR_CONSTRUCTORS.contains(&&**word) => {
-                Ident { name: word.clone(), span: token.span }
-            }
-            _ => {
-                let help = "only errors are made with `new`: new Error(\"what happened\")";
-                self.refuse(start, "`new`", help);
-                return Err(ParseAborted);
-            }
-        };
-        self.next();
-        let args = if self.at_sign("(") { self.arguments()? } else { Vec::new() };
-        let span = Span::new(start.start, self.previous_end());
-        Ok(Expr { kind: ExprKind::NewError { name, args }, span })
-    }
-
     fn parenthesized(&mut self) -> Parsed<Expr> {
         let start = self.next().span;
         let before = std::mem::replace(&mut self.no_in, false);
-        let expr = self.expression();
+        let expr = self.sequence();
         self.no_in = before;
         let mut expr = expr?;
-        if self.at_sign(",") {
-            let span = self.token().span;
-            self.refuse(span, "the comma operator", "write two statements");
-            return Err(ParseAborted);
-        }
         let end = self.expect(")")?;
         // The span includes the parentheses, so that later checks can see them.
         expr.span = start.to(end);
@@ -103,20 +80,26 @@ impl Parser<'_> {
     }
 
     fn template(&mut self) -> Parsed<Expr> {
+        self.template_with(&mut Vec::new())
+    }
+
+    /// A template; its texts as written are added to `raws`.
+    pub(super) fn template_with(&mut self, raws: &mut Vec<std::sync::Arc<str>>) -> Parsed<Expr> {
         let start = self.token().span;
         let (mut texts, mut values) = (Vec::new(), Vec::new());
         loop {
-            let Kind::Template { text, last, .. } = self.token().kind.clone() else {
+            let Kind::Template { text, raw, last, .. } = self.token().kind.clone() else {
                 self.unexpected("the rest of the template");
                 return Err(ParseAborted);
             };
             let end = self.next().span;
             texts.push(text);
+            raws.push(raw);
             if last {
                 let span = start.to(end);
                 return Ok(Expr { kind: ExprKind::Template { texts, values }, span });
             }
-            values.push(self.expression()?);
+            values.push(self.sequence()?);
         }
     }
 
@@ -151,12 +134,15 @@ impl Parser<'_> {
         if self.take_sign("...") {
             return Ok(Prop::Spread(self.expression()?));
         }
-        self.refuse_accessor()?;
+        let accessor = self.accessor();
         let start = self.token().span;
         let (key, shorthand) = self.property_key()?;
         if self.at_sign("(") {
             // A method is a property whose value is a function.
-            let function = self.function_rest(start, shorthand.map(nameless))?;
+            let function = self.function_rest(start, shorthand.map(unbound))?;
+            if let Some(accessor) = accessor {
+                return Ok(Prop::Accessor { key, accessor, function: Box::new(function) });
+            }
             let span = function.span;
             let value = Expr { kind: ExprKind::Function(Box::new(function)), span };
             return Ok(Prop::Pair { key, value });
@@ -178,10 +164,10 @@ impl Parser<'_> {
         }
     }
 
-    /// Rejects `get x() {}`, `set x(v) {}`, `async x() {}` and `*x() {}`.
-    fn refuse_accessor(&mut self) -> Parsed<()> {
+    /// The word before `get x() {}` and `set x(v) {}`; rejects `async x() {}` and `*x() {}`.
+    fn accessor(&mut self) -> Option<Accessor> {
         self.refuse_generator();
-        let Kind::Word(word) = self.token().kind.clone() else { return Ok(()) };
+        let Kind::Word(word) = self.token().kind.clone() else { return None };
         let follows_key = matches!(
             self.ahead(1).kind,
             Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[")
@@ -189,14 +175,13 @@ impl Parser<'_> {
         match &*word {
             "async" if follows_key => {
                 self.refuse_async();
-                Ok(())
+                None
             }
             "get" | "set" if follows_key => {
-                let span = self.token().span;
-                self.refuse(span, "a getter or setter", "use a function");
-                Err(ParseAborted)
+                self.next();
+                Some(if &*word == "get" { Accessor::Get } else { Accessor::Set })
             }
-            _ => Ok(()),
+            _ => None,
         }
     }
 
@@ -216,6 +201,10 @@ impl Parser<'_> {
                 self.next();
                 Ok((PropKey::Name(text, token.span), None))
             }
+            Kind::Number(Number::Float(number)) => {
+                self.next();
+                Ok((PropKey::Name(crate::vm::print_float(number).into(), token.span), None))
+            }
             Kind::Number(Number::Int(number)) => {
                 self.next();
                 Ok((PropKey::Name(number.to_string().into(), token.span), None))
@@ -232,10 +221,4 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-/// A name for traces only: it declares nothing.
-fn nameless(mut name: Ident) -> Ident {
-    name.span.start = u32::MAX;
-    name
 }

@@ -28,7 +28,6 @@ const RESERVED_WORDS: &[&str] = &[
     "true",
     "false",
     "delete",
-    // Rejected by name at every position.
     "var",
     "class",
     "this",
@@ -46,8 +45,6 @@ const RESERVED_WORDS: &[&str] = &[
 
 /// Statements that begin with a rejected word: the word, its name, the alternative.
 const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
-    ("var", "`var`", "use `let` or `const`"),
-    ("class", "`class`", "use objects and functions"),
     ("import", "`import`", "a flow is one file; call other work with Task.run or Workflow.run"),
     ("export", "`export`", "a workflow is found by its name; remove the word"),
     ("with", "`with`", "name the object"),
@@ -57,17 +54,9 @@ const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
 
 /// Expressions that begin with a rejected word.
 const REFUSED_EXPRESSIONS: &[(&str, &str, &str)] = &[
-    ("this", "`this`", "pass what the function needs as an argument"),
-    ("super", "`super`", "use functions"),
-    ("class", "`class`", "use objects and functions"),
     ("import", "`import`", "a flow is one file; call other work with Task.run or Workflow.run"),
     ("yield", "`yield`", "generators do not exist here; return a list"),
-    ("void", "`void`", "leave it out"),
 ];
-
-/// Rejected operators.
-const REFUSED_OPERATORS: &[&str] =
-    &["&", "|", "^", "~", "<<", ">>", ">>>", "&=", "|=", "^=", "<<=", ">>=", ">>>="];
 
 pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.contains(&word)
@@ -81,10 +70,6 @@ pub(super) fn statement(word: &str) -> Option<(&'static str, &'static str)> {
 /// The name of a rejected expression and its alternative.
 pub(super) fn expression(word: &str) -> Option<(&'static str, &'static str)> {
     find(REFUSED_EXPRESSIONS, word)
-}
-
-pub(super) fn is_bitwise(sign: &str) -> bool {
-    REFUSED_OPERATORS.contains(&sign)
 }
 
 fn find(

@@ -10,7 +10,7 @@ impl Parser<'_> {
     /// An expression in parentheses.
     pub(super) fn in_parens(&mut self) -> Parsed<Expr> {
         self.expect("(")?;
-        let expr = self.expression()?;
+        let expr = self.sequence()?;
         self.expect(")")?;
         Ok(expr)
     }

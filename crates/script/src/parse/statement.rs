@@ -43,6 +43,8 @@ impl Parser<'_> {
         }
         match word {
             "let" | "const" => self.declaration(),
+            "var" => self.var_statement(),
+            "class" => self.class_statement(),
             "function" => self.function_statement(start),
             "if" => self.if_statement(),
             "while" => self.while_statement(),
@@ -74,10 +76,6 @@ impl Parser<'_> {
 
     fn refused_statement(&mut self, what: &str, help: &str, start: Span) -> Parsed<StmtKind> {
         self.refuse(start, what, help);
-        if self.at_word("var") {
-            // The rest can be parsed as if it were `let`.
-            return self.declaration();
-        }
         self.next();
         Err(ParseAborted)
     }
@@ -89,12 +87,7 @@ impl Parser<'_> {
     }
 
     fn expression_statement(&mut self) -> Parsed<StmtKind> {
-        let expr = self.expression()?;
-        if self.at_sign(",") {
-            let span = self.token().span;
-            self.refuse(span, "the comma operator", "write two statements");
-            return Err(ParseAborted);
-        }
+        let expr = self.sequence()?;
         self.end_of_statement()?;
         Ok(StmtKind::Expr(expr))
     }
@@ -120,6 +113,18 @@ impl Parser<'_> {
         let declarators = self.declarators(constant, start)?;
         self.end_of_statement()?;
         Ok(StmtKind::Declare { constant, declarators })
+    }
+
+    fn var_statement(&mut self) -> Parsed<StmtKind> {
+        let start = self.next().span;
+        let declarators = self.declarators(false, start)?;
+        self.end_of_statement()?;
+        Ok(StmtKind::Var(declarators))
+    }
+
+    fn class_statement(&mut self) -> Parsed<StmtKind> {
+        let class = self.class(true)?;
+        Ok(StmtKind::Class(Box::new(class)))
     }
 
     fn function_statement(&mut self, start: Span) -> Parsed<StmtKind> {
@@ -178,24 +183,27 @@ impl Parser<'_> {
             return self.for_rest(None);
         }
         let start = self.token().span;
-        if self.at_word("var") {
-            self.refuse(start, "`var`", "use `let` or `const`");
-        }
         if self.at_word("let") || self.at_word("const") || self.at_word("var") {
-            let constant = self.at_word("const");
+            let (constant, is_var) = (self.at_word("const"), self.at_word("var"));
             self.next();
-            if let Some(binding) = self.for_each_binding(Some(constant))? {
+            let declares = Some(constant).filter(|_| !is_var);
+            if let Some(binding) = self.for_each_binding(declares, is_var)? {
                 return self.for_each_rest(binding);
             }
             let declarators = self.without_in(|it| it.declarators(constant, start))?;
-            let init = self.stmt(start, StmtKind::Declare { constant, declarators });
+            let init = if is_var {
+                StmtKind::Var(declarators)
+            } else {
+                StmtKind::Declare { constant, declarators }
+            };
+            let init = self.stmt(start, init);
             self.expect(";")?;
             return self.for_rest(Some(Box::new(init)));
         }
-        let expr = self.without_in(Self::expression)?;
+        let expr = self.without_in(Self::sequence)?;
         if self.at_word("of") || self.at_word("in") {
             let pattern = self.as_pattern(expr)?;
-            return self.for_each_rest(ForBinding { declares: None, pattern });
+            return self.for_each_rest(ForBinding { declares: None, is_var: false, pattern });
         }
         let init = self.stmt(start, StmtKind::Expr(expr));
         self.expect(";")?;
@@ -210,7 +218,11 @@ impl Parser<'_> {
     }
 
     /// The declared part of `for (let x of …)`, if it is one.
-    fn for_each_binding(&mut self, declares: Option<bool>) -> Parsed<Option<ForBinding>> {
+    fn for_each_binding(
+        &mut self,
+        declares: Option<bool>,
+        is_var: bool,
+    ) -> Parsed<Option<ForBinding>> {
         let is_each =
             |token: &Kind| matches!(token, Kind::Word(it) if **it == *"of" || **it == *"in");
         let is_pattern = self.at_sign("[") || self.at_sign("{");
@@ -223,7 +235,7 @@ impl Parser<'_> {
             self.reset(before);
             return Ok(None);
         }
-        Ok(Some(ForBinding { declares, pattern }))
+        Ok(Some(ForBinding { declares, is_var, pattern }))
     }
 
     fn for_each_rest(&mut self, binding: ForBinding) -> Parsed<StmtKind> {
@@ -236,7 +248,7 @@ impl Parser<'_> {
     }
 
     fn for_rest(&mut self, init: Option<Box<Stmt>>) -> Parsed<StmtKind> {
-        let test = if self.at_sign(";") { None } else { Some(self.expression()?) };
+        let test = if self.at_sign(";") { None } else { Some(self.sequence()?) };
         self.expect(";")?;
         let mut update = Vec::new();
         while !self.at_sign(")") {
@@ -260,7 +272,7 @@ impl Parser<'_> {
             let test = if self.take_word("default") {
                 None
             } else if self.take_word("case") {
-                Some(self.expression()?)
+                Some(self.sequence()?)
             } else {
                 self.unexpected("`case`, `default` or `}`");
                 return Err(ParseAborted);
@@ -305,7 +317,7 @@ impl Parser<'_> {
             self.unexpected("the value to throw on the same line");
             return Err(ParseAborted);
         }
-        let value = self.expression()?;
+        let value = self.sequence()?;
         self.end_of_statement()?;
         Ok(StmtKind::Throw(value))
     }
@@ -313,8 +325,7 @@ impl Parser<'_> {
     fn return_statement(&mut self) -> Parsed<StmtKind> {
         self.next();
         let ends = self.at_sign(";") || self.at_sign("}") || self.at_end();
-        let value =
-            if ends || self.token().after_newline { None } else { Some(self.expression()?) };
+        let value = if ends || self.token().after_newline { None } else { Some(self.sequence()?) };
         self.end_of_statement()?;
         Ok(StmtKind::Return(value))
     }

@@ -7,30 +7,30 @@ use minicbor::data::Type;
 use minicbor::decode::{Decoder, Error};
 
 use super::layout::{
-    AWAITABLE, BUILTIN, CANCELLED, CELL, DONE, EFFECT_KINDS, FAILED, FIRST_COMBINATOR, FUNCTION,
-    ITERATION_FRAME, LIST, MIN_SHARED_BYTES, PENDING, RAW, RECORD, SCRIPT_FRAME, SHARED,
-    SORT_FRAME, STATE_FACTOR, STRINGIFY_FRAME, VERBATIM,
+    ACCESSOR, AWAITABLE, BUILTIN, CANCELLED, CELL, DONE, EFFECT_KINDS, FAILED, FIRST_COMBINATOR,
+    FUNCTION, ITERATION_FRAME, LIST, LIST_WITH_PROPERTIES, MIN_SHARED_BYTES, PENDING, RAW, RECORD,
+    SCRIPT_FRAME, SHARED, SORT_FRAME, STATE_FACTOR, STRINGIFY_FRAME, VERBATIM,
 };
 use crate::awaitable::{
     Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf, LocalEffectKey,
 };
 use crate::compile::{Op, Program};
 use crate::host::{EffectKind, Host};
-use crate::library::{Builtin, Method};
+use crate::library::Method;
 use crate::vm::{
     AwaitableRef, CellRef, Closure, Frame, FunctionRef, IterationFrame, ListRef, Machine, Record,
     RecordRef, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
 };
 
-type DecodeResult<T> = Result<T, Error>;
+pub(super) type DecodeResult<T> = Result<T, Error>;
 
-fn malformed<T>(what: &'static str) -> DecodeResult<T> {
+pub(super) fn malformed<T>(what: &'static str) -> DecodeResult<T> {
     Err(Error::message(what))
 }
 
 /// Reads values and checks them against the sizes of the tables.
-struct Reader<'b> {
-    from: Decoder<'b>,
+pub(super) struct Reader<'b> {
+    pub(super) from: Decoder<'b>,
     strings: Vec<Text>,
     sizes: [u32; 5],
     /// Bytes of all strings, for the memory budget.
@@ -101,12 +101,27 @@ impl<'a> Machine<'a> {
         let since = reader.from.i64()?;
         let [lists, records, functions, cells, awaitables] = reader.sizes;
         for _ in 0..lists {
+            let mut props = None;
+            if reader.from.datatype()? == Type::Tag {
+                if reader.from.tag()?.as_u64() != LIST_WITH_PROPERTIES {
+                    return malformed("not a list");
+                }
+                reader.expect_array(2)?;
+                match reader.value()? {
+                    Value::Record(at) => props = Some(at),
+                    _ => return malformed("properties that are no object"),
+                }
+            }
             let items = reader.values()?;
-            self.heap.list(items);
+            let list = self.heap.list(items);
+            self.heap.list_props.extend(props.map(|props| (list, props)));
         }
         for _ in 0..records {
             let count = reader.array()?;
             let mut record = Record::default();
+            if count % 2 == 1 {
+                record.set_extra(reader.extra()?);
+            }
             for _ in 0..count / 2 {
                 let name = reader.text()?;
                 let value = reader.value()?;
@@ -131,12 +146,12 @@ impl<'a> Machine<'a> {
 
     fn read_function(&mut self, reader: &mut Reader<'_>) -> DecodeResult<Closure> {
         let count = reader.array()?;
-        if count % 2 == 0 {
+        if count == 0 {
             return malformed("a function without an end");
         }
         let id = reader.from.u32()?;
         let mut shared = BTreeMap::new();
-        for _ in 0..count / 2 {
+        for _ in 0..(count - 1) / 2 {
             let key = reader.from.u32()?;
             let number = reader.from.u32()?;
             shared.insert(key, CellRef(reader.checked_index(CELL, number)?));
@@ -147,7 +162,8 @@ impl<'a> Machine<'a> {
         let cells: Option<Vec<CellRef>> =
             code.captures.iter().map(|capture| shared.get(&capture.key).copied()).collect();
         let Some(cells) = cells else { return malformed("a shared variable is missing") };
-        Ok(Closure { function: u32::try_from(index).unwrap_or(u32::MAX), cells })
+        let extra = if count % 2 == 0 { Some(Box::new(reader.function_extra()?)) } else { None };
+        Ok(Closure { function: u32::try_from(index).unwrap_or(u32::MAX), cells, extra })
     }
 
     fn read_frame(&mut self, reader: &mut Reader<'_>, is_top: bool) -> DecodeResult<()> {
@@ -253,14 +269,14 @@ impl<'a> Machine<'a> {
 }
 
 impl Reader<'_> {
-    fn array(&mut self) -> DecodeResult<u64> {
+    pub(super) fn array(&mut self) -> DecodeResult<u64> {
         match self.from.array()? {
             Some(count) => Ok(count),
             None => malformed("an array without a length"),
         }
     }
 
-    fn expect_array(&mut self, wanted: u64) -> DecodeResult<()> {
+    pub(super) fn expect_array(&mut self, wanted: u64) -> DecodeResult<()> {
         if self.array()? == wanted { Ok(()) } else { malformed("an array of another length") }
     }
 
@@ -283,7 +299,7 @@ impl Reader<'_> {
     fn checked_index(&self, tag: u64, number: u32) -> DecodeResult<u32> {
         let [lists, records, functions, cells, awaitables] = self.sizes;
         let size = match tag {
-            LIST => lists,
+            LIST | ACCESSOR => lists,
             RECORD => records,
             FUNCTION => functions,
             CELL => cells,
@@ -292,7 +308,7 @@ impl Reader<'_> {
         if number < size { Ok(number) } else { malformed("a reference to nothing") }
     }
 
-    fn text(&mut self) -> DecodeResult<Text> {
+    pub(super) fn text(&mut self) -> DecodeResult<Text> {
         if self.from.datatype()? == Type::Tag {
             let tag = self.from.tag()?.as_u64();
             if tag != SHARED {
@@ -314,7 +330,7 @@ impl Reader<'_> {
         text.map_or_else(|| malformed("no such string"), Ok)
     }
 
-    fn value(&mut self) -> DecodeResult<Value> {
+    pub(super) fn value(&mut self) -> DecodeResult<Value> {
         Ok(match self.from.datatype()? {
             Type::Undefined => {
                 self.from.undefined()?;
@@ -343,19 +359,14 @@ impl Reader<'_> {
                 }
                 return Ok(Value::Verbatim(Text::new(text)));
             }
-            BUILTIN => {
-                let function = Builtin::by_full_name(self.from.str()?);
-                return function.map_or_else(
-                    || malformed("no such library function"),
-                    |it| Ok(Value::Builtin(it)),
-                );
-            }
+            BUILTIN => return self.builtin(),
             _ => {}
         }
         let number = self.from.u32()?;
         let at = self.checked_index(tag, number)?;
         Ok(match tag {
             LIST => Value::List(ListRef(at)),
+            ACCESSOR => Value::Accessor(ListRef(at)),
             RECORD => Value::Record(RecordRef(at)),
             FUNCTION => Value::Function(FunctionRef(at)),
             CELL => Value::Cell(CellRef(at)),

@@ -8,7 +8,7 @@ use minicbor::encode::{Encoder, Error};
 
 use super::heap::Numbering;
 use super::layout::{
-    AWAITABLE, BUILTIN, CELL, FUNCTION, ITERATION_FRAME, LIST, MIN_SHARED_BYTES, RECORD,
+    ACCESSOR, AWAITABLE, BUILTIN, CELL, FUNCTION, ITERATION_FRAME, LIST, MIN_SHARED_BYTES, RECORD,
     SCRIPT_FRAME, SHARED, SORT_FRAME, STRINGIFY_FRAME, VERBATIM, what_number,
 };
 use crate::compile::{Code, SuspensionPoint};
@@ -57,6 +57,7 @@ impl Machine<'_> {
                 Frame::Iteration(frame) => write_iteration(writer, frame)?,
                 Frame::Sort(frame) => write_sort(writer, frame)?,
                 Frame::Stringify(frame) => write_stringify(writer, frame)?,
+                Frame::Native => return Err(Error::message("an operation is not finished")),
             }
         }
         Ok(())
@@ -193,6 +194,7 @@ impl Writer<'_> {
             Value::Record(_) => self.reference(RECORD, value),
             Value::Function(_) => self.reference(FUNCTION, value),
             Value::Cell(_) => self.reference(CELL, value),
+            Value::Accessor(_) => self.reference(ACCESSOR, value),
             Value::Awaitable(_) => self.reference(AWAITABLE, value),
         }
     }

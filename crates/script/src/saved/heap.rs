@@ -1,13 +1,16 @@
 //! The reachable part of the heap, renumbered.
 
+use minicbor::data::Tag;
+
 use super::encode::{EncodeResult, Writer};
 use super::layout::{
-    CANCELLED, DONE, FAILED, FIRST_COMBINATOR, PENDING, RAW, STATE_FACTOR, what_number,
+    CANCELLED, DONE, FAILED, FIRST_COMBINATOR, LIST_WITH_PROPERTIES, PENDING, RAW, STATE_FACTOR,
+    what_number,
 };
 use crate::awaitable::{Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf};
 use crate::vm::{
-    AwaitableRef, CellRef, FunctionRef, ListRef, Machine, ReachableMarks, RecordRef, Reference,
-    Value,
+    AwaitableRef, CellRef, FunctionRef, ListRef, Machine, ReachableMarks, Record, RecordRef,
+    Reference, Value,
 };
 
 /// New numbers of the reachable objects, without gaps.
@@ -23,7 +26,7 @@ pub(super) struct Numbering {
 impl Numbering {
     pub(super) fn of(&self, value: &Value) -> u32 {
         let (table, at) = match value {
-            Value::List(at) => (&self.lists, at.0),
+            Value::List(at) | Value::Accessor(at) => (&self.lists, at.0),
             Value::Record(at) => (&self.records, at.0),
             Value::Function(at) => (&self.functions, at.0),
             Value::Cell(at) => (&self.cells, at.0),
@@ -81,12 +84,19 @@ impl Machine<'_> {
         writer.out.i64(since)?;
         for at in lists {
             let items = self.heap.lists.get(at).map_or(&[][..], |list| list);
+            if let Some(props) = self.heap.list_props.get(&at) {
+                writer.out.tag(Tag::new(LIST_WITH_PROPERTIES))?.array(2)?;
+                writer.value(&Value::Record(*props))?;
+            }
             writer.out.array(items.len() as u64)?;
             items.iter().try_for_each(|item| writer.value(item))?;
         }
         for at in records {
-            let entries = self.heap.records.get(at).map_or(&[][..], |it| it.entries());
-            writer.out.array(entries.len() as u64 * 2)?;
+            let record = self.heap.records.get(at);
+            let entries = record.map_or(&[][..], |it| it.entries());
+            let extra = record.and_then(Record::extra);
+            writer.out.array(entries.len() as u64 * 2 + u64::from(extra.is_some()))?;
+            extra.into_iter().try_for_each(|extra| writer.extra(extra))?;
             for (name, value) in entries {
                 writer.text(name)?;
                 writer.value(value)?;
@@ -122,13 +132,14 @@ impl Machine<'_> {
         let (Some(closure), Some(code)) = (closure, code) else {
             return writer.out.array(0)?.ok();
         };
-        writer.out.array(1 + closure.cells.len() as u64 * 2)?.u32(code.id)?;
+        let extra = u64::from(closure.extra.is_some());
+        writer.out.array(1 + closure.cells.len() as u64 * 2 + extra)?.u32(code.id)?;
         for (cell, capture) in closure.cells.iter().zip(&code.captures) {
             writer.out.u32(capture.key)?;
             let number = writer.numbering.of(&Value::Cell(*cell));
             writer.out.u32(number)?;
         }
-        Ok(())
+        closure.extra.iter().try_for_each(|extra| writer.function_extra(extra))
     }
 }
 

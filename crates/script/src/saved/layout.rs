@@ -16,6 +16,19 @@ pub(super) const SHARED: u64 = 11;
 pub(super) const VERBATIM: u64 = 12;
 pub(super) const BUILTIN: u64 = 13;
 
+/// A getter and a setter, in place of the value of a property.
+pub(super) const ACCESSOR: u64 = 14;
+/// A list with properties besides its elements; the object that holds them comes first.
+pub(super) const LIST_WITH_PROPERTIES: u64 = 15;
+
+/// Kinds of objects of library classes.
+pub(super) const ERROR_OBJECT: u64 = 1;
+pub(super) const MAP_OBJECT: u64 = 2;
+pub(super) const SET_OBJECT: u64 = 3;
+pub(super) const DATE_OBJECT: u64 = 4;
+pub(super) const REGEX_OBJECT: u64 = 5;
+pub(super) const ITERATOR_OBJECT: u64 = 6;
+
 /// Shorter strings are not shared but written again.
 pub(super) const MIN_SHARED_BYTES: usize = 3;
 

@@ -9,5 +9,6 @@ mod decode;
 mod encode;
 mod heap;
 mod layout;
+mod object;
 
 pub use layout::FORMAT;

@@ -4,6 +4,7 @@
 use super::machine::Machine;
 use super::raise::{VmResult, type_error};
 use super::value::Value;
+use crate::compile::Op;
 
 /// Up to here every integer is exact as a double: 2^53 - 1.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
@@ -49,7 +50,42 @@ pub(crate) fn number(value: f64) -> Value {
     }
 }
 
+/// A number as 32 bits with a sign, as bit operators see it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is that of 32 bits"
+)]
+pub(crate) fn bits(value: f64) -> i32 {
+    if !value.is_finite() {
+        return 0;
+    }
+    // The remainder is exact, and from 0 to below 2^32.
+    (value.trunc().rem_euclid(4_294_967_296.0) as u32).cast_signed()
+}
+
 impl Machine<'_> {
+    pub(super) fn bits_of(&mut self, value: &Value) -> VmResult<i32> {
+        Ok(bits(self.float_of(value)?))
+    }
+
+    /// A bit operator on the two values on top.
+    pub(super) fn bitwise(&mut self, op: Op) -> VmResult<()> {
+        let (right, left) = (self.pop(), self.pop());
+        let (left, right) = (self.bits_of(&left)?, self.bits_of(&right)?);
+        let shift = right.cast_unsigned() & 31;
+        let value = match op {
+            Op::BitAnd => i64::from(left & right),
+            Op::BitOr => i64::from(left | right),
+            Op::BitXor => i64::from(left ^ right),
+            Op::ShiftLeft => i64::from(left.wrapping_shl(shift)),
+            Op::ShiftRight => i64::from(left.wrapping_shr(shift)),
+            _ => i64::from(left.cast_unsigned().wrapping_shr(shift)),
+        };
+        self.stack.push(Value::Int(value));
+        Ok(())
+    }
+
     fn two_numbers(&mut self) -> VmResult<(Number, Number)> {
         let (right, left) = (self.pop(), self.pop());
         Ok((self.number_of(&left)?, self.number_of(&right)?))

@@ -5,6 +5,7 @@ use super::heap::Closure;
 use super::machine::Machine;
 use super::raise::{VmResult, corrupt, limit, range_error, type_error, unsupported};
 use super::run::StopReason;
+use super::text::Text;
 use super::value::{CellRef, FunctionRef, Value};
 use crate::check::closest;
 use crate::compile::{CaptureFrom, Op};
@@ -28,6 +29,22 @@ impl Machine<'_> {
                 self.call_method(name, args)
             }
             Op::CallBuiltin { function, args } => self.call_library(function, args as usize),
+            Op::CallThis(args) => self.call_with_receiver(args as usize),
+            Op::CallThisSpread => {
+                let args = self.spread()?;
+                self.call_with_receiver(args)
+            }
+            Op::CallFields => self.call_fields(),
+            Op::Construct(args) => self.construct(args as usize),
+            Op::ConstructSpread => {
+                let args = self.spread()?;
+                self.construct(args)
+            }
+            Op::SuperConstruct(args) => self.construct_parent(args as usize),
+            Op::SuperConstructSpread => {
+                let args = self.spread()?;
+                self.construct_parent(args)
+            }
             Op::CallBuiltinSpread(function) => {
                 let args = self.spread()?;
                 self.call_library(function, args)
@@ -69,11 +86,24 @@ impl Machine<'_> {
         Ok(count)
     }
 
+    /// A call whose receiver is below the function.
+    fn call_with_receiver(&mut self, args: usize) -> VmResult<bool> {
+        let Some(position) = self.stack.len().checked_sub(args + 2) else {
+            return Err(corrupt("a call without a receiver"));
+        };
+        let this = self.stack.remove(position);
+        self.call_value_with(args, this)
+    }
+
     fn call_value(&mut self, args: usize) -> VmResult<bool> {
+        self.call_value_with(args, Value::Undefined)
+    }
+
+    pub(super) fn call_value_with(&mut self, args: usize, this: Value) -> VmResult<bool> {
         let position = self.stack.len().checked_sub(args + 1);
         match position.and_then(|position| self.stack.get(position)).cloned() {
             Some(Value::Function(function)) => {
-                self.enter(function, args)?;
+                self.enter_with(function, args, this)?;
                 Ok(true)
             }
             Some(Value::Builtin(function)) => {
@@ -108,20 +138,24 @@ impl Machine<'_> {
             return Err(corrupt("a call without an object"));
         };
         let receiver = self.stack.get(position).cloned().unwrap_or_default();
-        if let Value::Record(at) = &receiver {
-            let text = self.name_constant(name);
-            let property = self.heap.records.get(*at).and_then(|it| it.get(&text)).cloned();
-            if let Some(property) = property.filter(|it| !it.is_nullish()) {
-                if let Some(slot) = self.stack.get_mut(position) {
-                    *slot = property;
-                }
-                return self.call_value(args);
+        if let Value::Record(_) | Value::Function(_) = &receiver
+            && let Some(property) = self.own_function(&receiver, name)?
+        {
+            if let Some(slot) = self.stack.get_mut(position) {
+                *slot = property;
             }
+            return self.call_value_with(args, receiver);
+        }
+        if let Value::Function(_) | Value::Builtin(_) = &receiver
+            && let Some(done) = self.call_function_method(name, position, args)?
+        {
+            return Ok(done);
         }
         let Some(method) = self.program.methods.get(name as usize).copied().flatten() else {
             return Err(self.no_method(&receiver, name));
         };
-        let Some((_, most)) = receiver.kind().and_then(|kind| method.arity(kind)) else {
+        let kind = self.object_kind(&receiver);
+        let Some((_, most)) = kind.and_then(|kind| method.arity(kind)) else {
             return Err(self.no_method(&receiver, name));
         };
         if most.is_some_and(|most| args > most) {
@@ -143,6 +177,66 @@ impl Machine<'_> {
                 Ok(false)
             }
             None => Err(self.no_method(&receiver, name)),
+        }
+    }
+
+    /// The property that a method call finds before the methods of the library.
+    fn own_function(&mut self, receiver: &Value, name: u32) -> VmResult<Option<Value>> {
+        let text = self.name_constant(name);
+        let found = match receiver {
+            Value::Record(at) => self.lookup(*at, &text).ok(),
+            Value::Function(_) => self.static_method(receiver, &text),
+            _ => None,
+        };
+        match found {
+            Some(value @ Value::Accessor(_)) => self.resolve(value, receiver).map(Some),
+            other => Ok(other.filter(|it| !it.is_nullish())),
+        }
+    }
+
+    /// A property of a class or of one that it extends.
+    fn static_method(&self, receiver: &Value, name: &Text) -> Option<Value> {
+        let mut at = receiver.clone();
+        while let Value::Function(function) = at {
+            let closure = self.heap.functions.get(function);
+            let extra = closure.and_then(|it| it.extra.as_deref())?;
+            let own = extra.statics.and_then(|it| self.heap.records.get(it)?.get(name).cloned());
+            if own.is_some() {
+                return own;
+            }
+            at = extra.parent.clone();
+        }
+        None
+    }
+
+    /// `call` and `apply` of a function.
+    fn call_function_method(
+        &mut self,
+        name: u32,
+        position: usize,
+        args: usize,
+    ) -> VmResult<Option<bool>> {
+        let text = self.name_constant(name);
+        match text.as_str() {
+            "call" => {
+                let this =
+                    if args > 0 { self.stack.remove(position + 1) } else { Value::Undefined };
+                self.call_value_with(args.saturating_sub(1), this).map(Some)
+            }
+            "apply" => {
+                let given = self.pop_many(args);
+                let list = given.get(1).cloned().unwrap_or_default();
+                let items = if list.is_nullish() { Vec::new() } else { self.elements(&list)? };
+                if items.len() > MAX_SPREAD_ARGUMENTS {
+                    let text = format!("more than {MAX_SPREAD_ARGUMENTS} arguments");
+                    return Err(range_error(text));
+                }
+                let count = items.len();
+                self.stack.extend(items);
+                let this = given.first().cloned().unwrap_or_default();
+                self.call_value_with(count, this).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -174,11 +268,21 @@ impl Machine<'_> {
         let text = self.name_constant(name);
         match self.stack.last() {
             Some(Value::Record(at)) => {
-                let property = self.heap.records.get(*at).and_then(|it| it.get(&text));
+                let property = self.lookup(*at, &text);
+                let kind = self.object_kind(&Value::Record(*at)).unwrap_or(Kind::Record);
                 match property {
-                    Some(property) => !property.is_nullish(),
-                    None => is_inherited(Kind::Record, text.as_str()),
+                    Ok(property) => !property.is_nullish(),
+                    Err(_) => {
+                        let method = Method::by_name(text.as_str());
+                        method.and_then(|it| it.arity(kind)).is_some()
+                            || is_inherited(Kind::Record, text.as_str())
+                    }
                 }
+            }
+            Some(class @ Value::Function(_))
+                if self.static_method(class, &text).is_some_and(|it| !it.is_nullish()) =>
+            {
+                true
             }
             Some(other) => {
                 // Methods that only JavaScript has are rejected by the call itself.
@@ -195,6 +299,30 @@ impl Machine<'_> {
 
     /// Creates a frame for a function whose arguments are directly above it on the stack.
     pub(super) fn enter(&mut self, function: FunctionRef, args: usize) -> VmResult<()> {
+        self.enter_with(function, args, Value::Undefined)
+    }
+
+    /// The same, with a receiver.
+    pub(super) fn enter_with(
+        &mut self,
+        function: FunctionRef,
+        args: usize,
+        this: Value,
+    ) -> VmResult<()> {
+        if self.code_of(function)?.is_class {
+            return Err(type_error("a class is called without `new`"));
+        }
+        self.enter_code(function, args, this)
+    }
+
+    /// The same for all functions, constructors included.
+    pub(super) fn enter_code(
+        &mut self,
+        function: FunctionRef,
+        args: usize,
+        this: Value,
+    ) -> VmResult<()> {
+        self.this_arg = this;
         let Some(closure) = self.heap.functions.get(function) else {
             return Err(corrupt("no such function"));
         };
@@ -235,7 +363,8 @@ impl Machine<'_> {
     /// Delivers a result to the innermost frame.
     pub(super) fn deliver_result(&mut self, value: Value) -> VmResult<Option<StopReason>> {
         match self.frames.last() {
-            Some(Frame::Script(_)) => {
+            // An operation that called takes the value from the stack, like a function.
+            Some(Frame::Script(_) | Frame::Native) => {
                 self.stack.push(value);
                 Ok(None)
             }
@@ -260,9 +389,19 @@ impl Machine<'_> {
                 },
             });
         }
-        let made = self.heap.function(Closure { function, cells });
+        let made = self.heap.function(Closure { function, cells, extra: None });
         self.stack.push(Value::Function(made));
         Ok(())
+    }
+
+    /// Where `super` begins to search in the innermost function.
+    pub(super) fn current_home(&self) -> Value {
+        let closure = match self.frames.last() {
+            Some(Frame::Script(frame)) => frame.closure,
+            _ => None,
+        };
+        let closure = closure.and_then(|at| self.heap.functions.get(at));
+        closure.and_then(|it| it.extra.as_ref()).map(|it| it.home.clone()).unwrap_or_default()
     }
 
     /// A variable of an enclosing function.

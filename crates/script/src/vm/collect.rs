@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::heap::{Heap, awaitable_size, cell_size, closure_size, list_size, record_size};
+use super::record::Record;
 use super::text::Text;
 use super::value::Value;
 
@@ -43,19 +44,25 @@ impl ReachableMarks {
         let mut todo = roots;
         while let Some(value) = todo.pop() {
             match value {
-                Value::List(at) if mark(&mut self.lists, at.0) => {
+                Value::List(at) | Value::Accessor(at) if mark(&mut self.lists, at.0) => {
                     todo.extend(heap.lists.get(at).into_iter().flatten().cloned());
+                    todo.extend(heap.list_props.get(&at).copied().map(Value::Record));
                 }
                 Value::Record(at) if mark(&mut self.records, at.0) => {
                     for (name, value) in heap.records.get(at).map_or(&[][..], |it| it.entries()) {
                         self.count(name);
                         todo.push(value.clone());
                     }
+                    if let Some(extra) = heap.records.get(at).and_then(Record::extra) {
+                        extra.references(&mut todo);
+                    }
                 }
                 Value::Function(at) if mark(&mut self.functions, at.0) => {
                     let closure = heap.functions.get(at);
                     let cells = closure.into_iter().flat_map(|it| it.cells.iter());
                     todo.extend(cells.map(|cell| Value::Cell(*cell)));
+                    let extra = closure.and_then(|it| it.extra.as_ref());
+                    todo.extend(extra.into_iter().flat_map(|it| it.references()));
                 }
                 Value::Cell(at) if mark(&mut self.cells, at.0) => {
                     todo.extend(heap.cells.get(at).cloned());
@@ -94,6 +101,8 @@ impl Heap {
         bytes += self.functions.sweep(&marks.functions, closure_size);
         bytes += self.cells.sweep(&marks.cells, |_| cell_size());
         bytes += self.awaitables.sweep(&marks.awaitables, awaitable_size);
+        let lists = &self.lists;
+        self.list_props.retain(|at, _| lists.get(*at).is_some());
         self.bytes = bytes;
     }
 }

@@ -119,13 +119,21 @@ impl Machine<'_> {
             let (left, right) = (left.kind_name(), right.kind_name());
             return Err(type_error(format!("{left} and {right} cannot be compared")));
         }
-        let (left, right) = (self.primitive_of(left)?, self.primitive_of(right)?);
+        let (left, right) = (self.ordinal_of(left)?, self.ordinal_of(right)?);
         if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
             self.spend_bytes(left.bytes().min(right.bytes()));
             return Ok(Some(compare_texts(left.as_str(), right.as_str())));
         }
         let (left, right) = (self.float_of(&left)?, self.float_of(&right)?);
         Ok(left.partial_cmp(&right))
+    }
+
+    /// What an object is for a comparison: a `Date` is its time.
+    fn ordinal_of(&mut self, value: &Value) -> VmResult<Value> {
+        match self.date_of(value) {
+            Some(time) => Ok(Value::Float(time)),
+            None => self.primitive_of(value),
+        }
     }
 
     pub(super) fn compare_with(&mut self, holds: impl Fn(Ordering) -> bool) -> VmResult<()> {

@@ -5,7 +5,7 @@ use super::json_out::StringifyStyle;
 use super::machine::Machine;
 use super::number::{print_float, read_number};
 use super::raise::{VmResult, type_error, unsupported};
-use super::record::Record;
+use super::record::{Inner, Proto, Record};
 use super::text::Text;
 use super::value::Value;
 
@@ -18,19 +18,31 @@ impl Machine<'_> {
                 "a number of a document that a double cannot hold can be passed on, not computed with",
             )),
             Value::Float(value) => Ok(Number::Float(*value)),
-            Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Cell(_) => {
-                Ok(Number::Float(f64::NAN))
-            }
+            Value::Undefined
+            | Value::Function(_)
+            | Value::Builtin(_)
+            | Value::Cell(_)
+            | Value::Accessor(_) => Ok(Number::Float(f64::NAN)),
             Value::Null => Ok(Number::Int(0)),
             Value::Bool(value) => Ok(Number::Int(i64::from(*value))),
             Value::Text(text) => {
                 self.spend_bytes(text.bytes());
                 Ok(Number::Float(read_number(text.as_str())))
             }
-            Value::List(_) | Value::Record(_) => {
+            Value::List(_) => {
                 let text = self.text_of(value)?;
                 Ok(Number::Float(read_number(&text)))
             }
+            Value::Record(_) => match self.date_of(value) {
+                Some(time) => Ok(Number::Float(time)),
+                None => match self.converted(value, false)? {
+                    Some(plain) => self.number_of(&plain),
+                    None => {
+                        let text = self.text_of(value)?;
+                        Ok(Number::Float(read_number(&text)))
+                    }
+                },
+            },
             Value::Awaitable(_) => {
                 Err(type_error("expected a number, found an awaitable: await it first"))
             }
@@ -52,6 +64,11 @@ impl Machine<'_> {
 
     /// A value that is not an object: lists, objects and functions become texts.
     pub(crate) fn primitive_of(&mut self, value: &Value) -> VmResult<Value> {
+        if let (Value::Record(_), None) = (value, self.date_of(value))
+            && let Some(plain) = self.converted(value, false)?
+        {
+            return Ok(plain);
+        }
         match value {
             Value::List(_) | Value::Record(_) | Value::Function(_) | Value::Builtin(_) => {
                 let text = self.text_of(value)?;
@@ -64,7 +81,7 @@ impl Machine<'_> {
     /// A value as text, for `+`, templates and `String()`.
     pub(crate) fn text_of(&mut self, value: &Value) -> VmResult<String> {
         Ok(match value {
-            Value::Undefined | Value::Cell(_) => "undefined".to_owned(),
+            Value::Undefined | Value::Cell(_) | Value::Accessor(_) => "undefined".to_owned(),
             Value::Null => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
             Value::Int(value) => value.to_string(),
@@ -79,22 +96,53 @@ impl Machine<'_> {
             }
             Value::List(_) => self.joined(value, ",", 0)?,
             Value::Record(at) => {
-                let Some(record) = self.heap.records.get(*at) else { return Ok(String::new()) };
-                for name in ["toString", "valueOf"] {
-                    if matches!(record.get_str(name), Some(Value::Function(_) | Value::Builtin(_)))
-                    {
-                        let text = format!("the object's own `{name}` is not called by itself");
-                        return Err(unsupported(text));
-                    }
+                let at = *at;
+                if let Some(plain) = self.converted(value, true)? {
+                    return self.text_of(&plain);
                 }
-                match record.error_parts() {
-                    Some((name, "")) => name.to_owned(),
-                    Some(("", message)) => message.to_owned(),
-                    Some((name, message)) => format!("{name}: {message}"),
-                    None => "[object Object]".to_owned(),
+                let Some(record) = self.heap.records.get(at) else { return Ok(String::new()) };
+                let tag = |name: &str| Ok(format!("[object {name}]"));
+                match record.inner() {
+                    Inner::None if record.error_parts().is_none() => return tag("Object"),
+                    Inner::None | Inner::Error => {}
+                    Inner::Map(_) => return tag("Map"),
+                    Inner::Set(_) => return tag("Set"),
+                    Inner::Iterator(_) => return tag("Iterator"),
+                    Inner::Date(time) => return Ok(Self::date_text(*time)),
+                    Inner::Regex(_) => return Ok(self.regex_text(value)),
                 }
+                self.error_text(at)?
             }
         })
+    }
+
+    /// The result of the object's own `toString` or `valueOf`, if it has one that gives no object.
+    fn converted(&mut self, value: &Value, to_text: bool) -> VmResult<Option<Value>> {
+        let Value::Record(at) = value else { return Ok(None) };
+        let names = if to_text { ["toString", "valueOf"] } else { ["valueOf", "toString"] };
+        let mut called = false;
+        for name in names {
+            let method = match self.lookup(*at, &Text::new(name)) {
+                Ok(method) => self.resolve(method, value)?,
+                // The inherited `toString` gives a text, the inherited `valueOf` the object.
+                Err(Proto::Nothing) => continue,
+                Err(_) if name == "toString" => return Ok(None),
+                Err(_) => continue,
+            };
+            if !matches!(method, Value::Function(_) | Value::Builtin(_)) {
+                continue;
+            }
+            called = true;
+            let plain = self.call_now(&method, value.clone(), &[])?;
+            if !matches!(plain, Value::Record(_) | Value::List(_) | Value::Function(_)) {
+                return Ok(Some(plain));
+            }
+        }
+        let nothing = self.class_of(*at) == Proto::Nothing;
+        if called || nothing {
+            return Err(type_error("the object cannot be converted to a plain value"));
+        }
+        Ok(None)
     }
 
     /// A value for the log: lists and objects as JSON.

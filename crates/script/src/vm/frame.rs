@@ -10,6 +10,8 @@ pub(crate) enum Frame {
     Iteration(IterationFrame),
     Sort(SortFrame),
     Stringify(StringifyFrame),
+    /// An operation that called a function and continues with its result. Never saved.
+    Native,
 }
 
 /// A function of the script.

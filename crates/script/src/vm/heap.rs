@@ -3,7 +3,10 @@
 //! Objects are identified by number. Aliases and cycles are therefore plain data, identity is
 //! equality of numbers, and nothing leaks: the whole heap is dropped at the end of a turn.
 
-use super::record::Record;
+use std::collections::BTreeMap;
+
+use super::record::{Inner, Proto, Record};
+use super::text::Text;
 use super::value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};
 use crate::awaitable::Awaitable;
 
@@ -17,6 +20,31 @@ const ENTRY_BYTES: usize = 16;
 pub(crate) struct Closure {
     pub(crate) function: u32,
     pub(crate) cells: Vec<CellRef>,
+    /// What a plain function does not have.
+    pub(crate) extra: Option<Box<FunctionExtra>>,
+}
+
+/// What classes, methods and functions with properties have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FunctionExtra {
+    /// The object whose methods instances inherit.
+    pub(crate) prototype: Option<RecordRef>,
+    /// Its own properties.
+    pub(crate) statics: Option<RecordRef>,
+    /// The class that it extends.
+    pub(crate) parent: Value,
+    /// Where `super` begins to search: the prototype, or the class of a static method.
+    pub(crate) home: Value,
+    /// The function that defines the fields of new objects.
+    pub(crate) fields: Value,
+}
+
+impl FunctionExtra {
+    /// The values that it refers to.
+    pub(crate) fn references(&self) -> impl Iterator<Item = Value> {
+        let records = [self.prototype, self.statics].into_iter().flatten().map(Value::Record);
+        records.chain([self.parent.clone(), self.home.clone(), self.fields.clone()])
+    }
 }
 
 /// Objects of one kind.
@@ -89,6 +117,8 @@ pub(crate) struct Heap {
     pub(crate) functions: Arena<Closure>,
     pub(crate) cells: Arena<Value>,
     pub(crate) awaitables: Arena<Awaitable>,
+    /// Properties of lists besides their elements, such as `index` of a match.
+    pub(crate) list_props: BTreeMap<ListRef, RecordRef>,
     /// An estimate of the bytes in use, garbage included.
     pub(crate) bytes: usize,
 }
@@ -127,6 +157,34 @@ impl Heap {
         self.awaitables.add(awaitable)
     }
 
+    /// Whether an object inherits a property from a class of the script.
+    pub(crate) fn inherits(&self, at: RecordRef, name: &str) -> bool {
+        let mut at = at;
+        while let Some(Proto::Record(parent)) = self.records.get(at).map(Record::proto) {
+            if self.records.get(parent).is_some_and(|it| it.get_str(name).is_some()) {
+                return true;
+            }
+            at = parent;
+        }
+        false
+    }
+
+    /// The name of an error: its own, or that of its class.
+    pub(crate) fn error_name(&self, at: RecordRef) -> String {
+        let (mut at, name) = (at, Text::new("name"));
+        loop {
+            let Some(record) = self.records.get(at) else { return "Error".to_owned() };
+            if let Some(Value::Text(name)) = record.get(&name) {
+                return name.as_str().to_owned();
+            }
+            match record.proto() {
+                Proto::Record(parent) => at = parent,
+                Proto::Class(class) => return class.full_name(),
+                Proto::Object | Proto::Nothing => return "Error".to_owned(),
+            }
+        }
+    }
+
     /// A list or object has grown by this many values.
     pub(crate) fn grow(&mut self, values: usize) {
         self.bytes += values * ENTRY_BYTES;
@@ -143,7 +201,12 @@ pub(super) fn list_size(items: &[Value]) -> usize {
 }
 
 pub(super) fn record_size(record: &Record) -> usize {
-    OBJECT_BYTES + record.len() * 2 * ENTRY_BYTES
+    let inner = match record.inner() {
+        Inner::None => 0,
+        Inner::Map(items) | Inner::Set(items) => OBJECT_BYTES + items.len() * 6 * ENTRY_BYTES,
+        _ => 2 * OBJECT_BYTES,
+    };
+    OBJECT_BYTES + record.len() * 2 * ENTRY_BYTES + inner
 }
 
 pub(super) fn cell_size() -> usize {

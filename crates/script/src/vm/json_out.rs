@@ -6,8 +6,9 @@ use meantime_core::json::{TextLayout, WriteLimit, Writer};
 use super::machine::Machine;
 use super::number::print_float;
 use super::raise::{Raise, VmResult, limit, type_error};
+use super::record::{Inner, Record};
 use super::text::Text;
-use super::value::Value;
+use super::value::{RecordRef, Value};
 use crate::vm::heap::Heap;
 
 /// How values that JSON does not have are treated.
@@ -122,7 +123,12 @@ struct ValueWriter<'h> {
 impl ValueWriter<'_> {
     fn value(&mut self, value: &Value) -> VmResult<()> {
         match value {
-            Value::Undefined | Value::Null | Value::Cell(_) => self.out.null()?,
+            Value::Accessor(_) if self.manner == NonJsonValues::Strict => {
+                return Err(type_error("a getter cannot leave the script: copy its value"));
+            }
+            Value::Undefined | Value::Null | Value::Cell(_) | Value::Accessor(_) => {
+                self.out.null()?;
+            }
             Value::Bool(value) => self.out.bool(*value)?,
             Value::Int(value) => self.out.integer(*value)?,
             Value::Float(value) if !value.is_finite() && self.manner == NonJsonValues::Strict => {
@@ -134,6 +140,7 @@ impl ValueWriter<'_> {
             Value::Float(value) => self.out.number(&print_float(*value))?,
             Value::Text(text) => self.out.text(text.as_str())?,
             Value::Verbatim(text) => self.out.number(text.as_str())?,
+            Value::Record(at) if self.plain_inner(*at)? => {}
             Value::List(_) | Value::Record(_) => self.nested(value)?,
             Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_) => {
                 if self.manner == NonJsonValues::Strict || self.refuses(value) {
@@ -146,6 +153,35 @@ impl ValueWriter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Writes an object of a library class; false if it is written like any other.
+    fn plain_inner(&mut self, at: RecordRef) -> VmResult<bool> {
+        let name = match self.heap.records.get(at).map_or(&Inner::None, Record::inner) {
+            Inner::None | Inner::Error => {
+                if self.manner == NonJsonValues::Strict && self.heap.inherits(at, "toJSON") {
+                    let text = "an object with a method `toJSON` cannot leave the script: call it";
+                    return Err(type_error(text));
+                }
+                return Ok(false);
+            }
+            Inner::Date(time) => {
+                match Machine::iso_text(*time) {
+                    Some(text) => self.out.text(&text)?,
+                    None => self.out.null()?,
+                }
+                return Ok(true);
+            }
+            Inner::Map(_) => "a Map",
+            Inner::Set(_) => "a Set",
+            Inner::Regex(_) => "a regular expression",
+            Inner::Iterator(_) => "an iterator",
+        };
+        if self.manner == NonJsonValues::Strict {
+            let text = format!("{name} cannot leave the script: make an object or a list of it");
+            return Err(type_error(text));
+        }
+        Ok(false)
     }
 
     fn refuses(&self, value: &Value) -> bool {
@@ -181,6 +217,10 @@ impl ValueWriter<'_> {
                     (None, Some(record)) if self.manner == NonJsonValues::Stringify => {
                         self.record(&record.enumerable())?;
                     }
+                    (None, Some(record)) if record.extra().is_some() => {
+                        let entries = self.shown_entries(*at, record);
+                        self.record(&entries)?;
+                    }
                     (None, Some(record)) => self.record(&record.ordered())?,
                     (_, None) => self.record(&[])?,
                 }
@@ -189,6 +229,20 @@ impl ValueWriter<'_> {
         }
         self.path.pop();
         Ok(())
+    }
+
+    /// The properties of an object with a class. An error also has its name.
+    fn shown_entries(&self, at: RecordRef, record: &Record) -> Vec<(Text, Value)> {
+        if !record.is_made_error() {
+            return record.enumerable();
+        }
+        let mut entries = Vec::new();
+        if record.get_str("name").is_none() {
+            entries.push((Text::new("name"), Value::text(self.heap.error_name(at))));
+        }
+        let is_public = |entry: &(Text, Value)| !Record::is_private(entry.0.as_str());
+        entries.extend(record.ordered().iter().filter(|entry| is_public(entry)).cloned());
+        entries
     }
 
     fn list(&mut self, items: &[Value]) -> VmResult<()> {
@@ -218,7 +272,7 @@ impl ValueWriter<'_> {
         match value {
             Value::Undefined => true,
             Value::Function(_) | Value::Builtin(_) => self.manner != NonJsonValues::Strict,
-            Value::Awaitable(_) => self.manner == NonJsonValues::Show,
+            Value::Awaitable(_) | Value::Accessor(_) => self.manner == NonJsonValues::Show,
             _ => false,
         }
     }

@@ -3,9 +3,9 @@
 use super::json_in::lone_surrogate_error;
 use super::machine::Machine;
 use super::raise::{VmResult, corrupt, type_error};
-use super::record::Record;
+use super::record::{Inner, Part, Record};
 use super::text::Text;
-use super::value::Value;
+use super::value::{RecordRef, Value};
 
 impl Machine<'_> {
     /// Appends the value on top to the list below it.
@@ -48,11 +48,30 @@ impl Machine<'_> {
                 Ok(letters.map(|c| Value::text(&*c.encode_utf8(&mut buffer))).collect())
             }
             Value::Awaitable(_) => Err(type_error("an awaitable has no elements: await it first")),
-            Value::Record(_) => Err(type_error(
-                "an object has no elements: use Object.keys, Object.values or Object.entries",
-            )),
+            Value::Record(at) => self.record_elements(*at),
             other => Err(type_error(format!("{} has no elements", other.kind_name()))),
         }
+    }
+
+    /// The elements of a `Map`, a `Set` or an iterator.
+    fn record_elements(&mut self, at: RecordRef) -> VmResult<Vec<Value>> {
+        let iterator = match self.heap.records.get(at).map_or(&Inner::None, Record::inner) {
+            Inner::Map(_) => self.new_iterator(Value::Record(at), Part::Entry),
+            Inner::Set(_) => self.new_iterator(Value::Record(at), Part::Value),
+            Inner::Iterator(_) => Value::Record(at),
+            _ => {
+                return Err(type_error(
+                    "an object has no elements: use Object.keys, Object.values or Object.entries",
+                ));
+            }
+        };
+        let Value::Record(iterator) = iterator else { return Ok(Vec::new()) };
+        let mut items = Vec::new();
+        while let Some(item) = self.iterator_step(iterator)? {
+            items.push(item);
+            self.check_entries(items.len())?;
+        }
+        Ok(items)
     }
 
     /// Adds a property to the object on top.
@@ -80,15 +99,34 @@ impl Machine<'_> {
     pub(super) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
-                let entries = self.heap.records.get(*at).map_or(Vec::new(), Record::enumerable);
+                let mut entries = self.heap.records.get(*at).map_or(Vec::new(), Record::enumerable);
                 self.spend(entries.len() / 4);
+                for entry in &mut entries {
+                    if matches!(entry.1, Value::Accessor(_)) {
+                        entry.1 = self.resolve(entry.1.clone(), value)?;
+                    }
+                }
                 Ok(entries)
+            }
+            Value::Function(at) => {
+                let closure = self.heap.functions.get(*at);
+                let statics = closure.and_then(|it| it.extra.as_ref()).and_then(|it| it.statics);
+                match statics {
+                    Some(statics) => self.properties(&Value::Record(statics)),
+                    None => Ok(Vec::new()),
+                }
             }
             Value::Text(text) if text.has_pairs() => Err(lone_surrogate_error()),
             Value::List(_) | Value::Text(_) => {
                 let items = self.elements(value)?;
                 let named = items.into_iter().enumerate();
-                Ok(named.map(|(index, item)| (Text::new(index.to_string()), item)).collect())
+                let named = named.map(|(index, item)| (Text::new(index.to_string()), item));
+                let props = match value {
+                    Value::List(at) => self.heap.list_props.get(at).copied(),
+                    _ => None,
+                };
+                let props = props.and_then(|props| self.heap.records.get(props));
+                Ok(named.chain(props.into_iter().flat_map(Record::enumerable)).collect())
             }
             Value::Awaitable(_) => {
                 Err(type_error("an awaitable has no properties: await it first"))
@@ -154,7 +192,17 @@ impl Machine<'_> {
 
     /// The values of a `for … of`: the list itself, which may still grow, or characters.
     pub(super) fn values_to_visit(&mut self) -> VmResult<()> {
-        self.need_list()
+        let Some(Value::Record(at)) = self.stack.last() else { return self.need_list() };
+        let (at, record) = (*at, self.heap.records.get(*at));
+        let iterator = match record.map_or(&Inner::None, Record::inner) {
+            Inner::Map(_) => self.new_iterator(Value::Record(at), Part::Entry),
+            Inner::Set(_) => self.new_iterator(Value::Record(at), Part::Value),
+            Inner::Iterator(_) => return Ok(()),
+            _ => return self.need_list(),
+        };
+        self.pop();
+        self.stack.push(iterator);
+        Ok(())
     }
 
     /// The keys of a `for … in`, as they are now.
@@ -169,10 +217,14 @@ impl Machine<'_> {
 
     /// Pushes the next element of the list in a slot; false at its end.
     pub(super) fn next_element(&mut self, base: usize, slot: u32) -> VmResult<bool> {
-        let (Value::List(at), Value::Int(index)) =
-            (self.local(base, slot), self.local(base, slot + 1))
-        else {
-            return Err(corrupt("a loop over no list"));
+        let (at, index) = match (self.local(base, slot), self.local(base, slot + 1)) {
+            (Value::List(at), Value::Int(index)) => (at, index),
+            (Value::Record(at), _) => {
+                let Some(item) = self.iterator_step(at)? else { return Ok(false) };
+                self.stack.push(item);
+                return Ok(true);
+            }
+            _ => return Err(corrupt("a loop over no list")),
         };
         let list = self.heap.lists.get(at);
         let element =

@@ -1,14 +1,17 @@
 //! The parts of the machine and its basic operations.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use meantime_core::{Fault, InstanceId, Json, Limits, Position, pause_point};
 
 use super::collect::ReachableMarks;
 use super::frame::{Frame, ScriptFrame};
-use super::heap::Heap;
+use super::heap::{FunctionExtra, Heap};
 use super::raise::{Raise, VmResult, corrupt, limit};
 use super::record::Record;
+use super::regex::Regex;
+use super::text::Text;
 use super::value::{AwaitableRef, Value};
 use crate::awaitable::{Awaitable, Kind, LocalEffectKey};
 use crate::compile::{Code, Program};
@@ -44,6 +47,15 @@ pub struct Machine<'a> {
     pub(crate) pc: usize,
     /// The trace of an error that a `finally` held up.
     pub(crate) held_trace: Option<Json>,
+    /// Calls from inside an operation that have not returned.
+    pub(crate) nested: u32,
+    /// `this` and the constructed class of the function that is being entered.
+    pub(crate) this_arg: Value,
+    pub(crate) new_target: Value,
+    /// In place of what a function that does not exist has.
+    pub(super) no_extra: FunctionExtra,
+    /// Compiled regular expressions, by source and flags.
+    pub(crate) regexes: BTreeMap<(Text, Text), Arc<Regex>>,
 }
 
 impl<'a> Machine<'a> {
@@ -65,6 +77,11 @@ impl<'a> Machine<'a> {
             slice_end: limits.ops_per_slice.max(1),
             pc: 0,
             held_trace: None,
+            nested: 0,
+            this_arg: Value::Undefined,
+            new_target: Value::Undefined,
+            no_extra: FunctionExtra::default(),
+            regexes: BTreeMap::new(),
         }
     }
 
@@ -106,7 +123,7 @@ impl<'a> Machine<'a> {
     /// Whether the slice of this turn is used up.
     #[inline]
     pub(crate) fn is_slice_over(&self) -> bool {
-        self.ops >= self.slice_end
+        self.ops >= self.slice_end && self.nested == 0
     }
 
     /// The source position of the current operation.
@@ -138,6 +155,10 @@ impl<'a> Machine<'a> {
     pub(crate) fn check_memory(&mut self) -> VmResult<()> {
         if self.heap.bytes <= self.limits.value_bytes {
             return Ok(());
+        }
+        if self.nested > 0 {
+            // Operations in progress hold values that are not on the stack.
+            return self.check_burst();
         }
         let marks = self.mark();
         self.cancel_unreachable(&marks.awaitables);
@@ -245,5 +266,6 @@ pub(crate) fn frame_roots(frame: &Frame, roots: &mut Vec<Value>) {
             let values = [&it.replacer, &it.names, &it.indent, &it.copy, &it.key];
             roots.extend(values.map(Value::clone));
         }
+        Frame::Native => {}
     }
 }

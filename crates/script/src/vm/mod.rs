@@ -12,7 +12,9 @@
 mod arithmetic;
 mod builtin;
 mod call;
+mod class;
 mod collect;
+mod collection;
 mod compare;
 mod convert;
 mod frame;
@@ -22,10 +24,13 @@ mod json_in;
 mod json_out;
 mod list;
 mod machine;
+mod nested;
 mod number;
+mod object;
 mod property;
 mod raise;
 mod record;
+mod regex;
 mod run;
 mod sort;
 mod stringify;
@@ -34,15 +39,17 @@ mod throw;
 mod value;
 
 pub(crate) use collect::ReachableMarks;
+pub(crate) use collection::Collection;
 pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame, StringifyFrame};
-pub(crate) use heap::Closure;
+pub(crate) use heap::{Closure, FunctionExtra};
 pub(crate) use json_out::{property_to_display_json, to_display_json};
 pub use machine::Machine;
 pub(crate) use number::{is_exact, print_float};
 pub(crate) use raise::{
-    Raise, RaiseKind, VmResult, range_error, time_error, type_error, unsupported,
+    Raise, RaiseKind, VmResult, range_error, syntax_error, time_error, type_error, unsupported,
 };
-pub(crate) use record::Record;
+pub(crate) use record::{Extra, Inner, Integrity, IteratorState, Part, Proto, Record};
+pub(crate) use regex::{Regex, RegexState};
 pub use run::StopReason;
 pub(crate) use text::Text;
 pub(crate) use value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};

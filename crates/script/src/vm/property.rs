@@ -4,6 +4,7 @@ use super::convert::index_of_name;
 use super::json_in::lone_surrogate_error;
 use super::machine::Machine;
 use super::raise::{VmResult, range_error, type_error, unsupported};
+use super::record::Integrity;
 use super::text::Text;
 use super::value::Value;
 use crate::library::is_inherited;
@@ -17,21 +18,21 @@ impl Machine<'_> {
     }
 
     /// A property by its name in the source.
-    pub(super) fn get_property(&self, object: &Value, name: u32) -> VmResult<Value> {
+    pub(super) fn get_property(&mut self, object: &Value, name: u32) -> VmResult<Value> {
         if let (Value::Record(at), Some(Value::Text(name))) =
             (object, self.program.constants.get(name as usize))
         {
             match self.heap.records.get(*at).and_then(|it| it.get(name)) {
+                Some(Value::Accessor(_)) | None => self.get_slowly(object, name),
                 Some(value) => Ok(value.clone()),
-                None => nothing(object, name),
             }
         } else {
             let name = self.name_constant(name);
-            self.get_named(object, &name)
+            self.get_slowly(object, &name)
         }
     }
 
-    fn get_named(&self, object: &Value, name: &Text) -> VmResult<Value> {
+    pub(super) fn get_named(&self, object: &Value, name: &Text) -> VmResult<Value> {
         let length = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         match object {
             Value::Record(at) => match self.heap.records.get(*at).and_then(|it| it.get(name)) {
@@ -83,9 +84,14 @@ impl Machine<'_> {
             }
             _ => {
                 let name = self.property_name(index)?;
-                self.get_named(object, &name)
+                self.get_slowly(object, &name)
             }
         }
+    }
+
+    /// The function that a call finds at an index of an object.
+    pub(super) fn callee_at(&mut self, object: &Value, index: &Value) -> VmResult<Value> {
+        self.get_index(object, index)
     }
 
     pub(super) fn set_property(&mut self, object: &Value, name: u32, value: Value) -> VmResult<()> {
@@ -95,21 +101,18 @@ impl Machine<'_> {
 
     fn set_named(&mut self, object: &Value, name: Text, value: Value) -> VmResult<()> {
         let Value::Record(at) = object else {
-            return self.set_other(object, &name, value);
+            return self.set_slowly(object, name, value);
         };
-        let Some(record) = self.heap.records.get_mut(*at) else { return Ok(()) };
-        let is_new = record.set(name, value);
-        let count = record.len();
-        if is_new {
-            self.heap.grow(2);
-            self.check_entries(count)?;
-            self.check_burst()?;
+        let Some(record) = self.heap.records.get(*at) else { return Ok(()) };
+        let is_plain = record.extra().is_none();
+        if !is_plain || matches!(record.get(&name), Some(Value::Accessor(_))) {
+            return self.set_slowly(object, name, value);
         }
-        Ok(())
+        self.put_own(*at, name, value)
     }
 
     /// Lists have indices and a length that can be set; other values have nothing.
-    fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> VmResult<()> {
+    pub(super) fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> VmResult<()> {
         let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
         match (object, index_of_name(name.as_str())) {
             (Value::List(_), Some(position)) => self.set_at_index(object, position, value),
@@ -175,9 +178,19 @@ impl Machine<'_> {
             return Err(if object.is_nullish() { type_error(text) } else { unsupported(text) });
         };
         let name = self.property_name(key)?;
+        let is_kept = |it: &super::record::Record| {
+            it.integrity() >= Integrity::Sealed && it.get(&name).is_some()
+        };
+        if self.heap.records.get(*at).is_some_and(is_kept) {
+            return Err(type_error("a property of a sealed object cannot be deleted"));
+        }
         let count = self.heap.records.get(*at).map_or(0, super::record::Record::len);
         self.spend(count / 8);
-        Ok(self.heap.records.get_mut(*at).is_some_and(|record| record.remove(&name)))
+        if let Some(record) = self.heap.records.get_mut(*at) {
+            record.remove(&name);
+        }
+        // Also if there was no such property, as in JavaScript.
+        Ok(true)
     }
 
     /// `key in object`
@@ -186,11 +199,10 @@ impl Machine<'_> {
         let found = match &object {
             Value::Record(at) => {
                 let name = self.property_name(&key)?;
-                let found = self.heap.records.get(*at).is_some_and(|it| it.get(&name).is_some());
-                if !found {
-                    nothing(&object, &name)?;
+                match self.lookup(*at, &name) {
+                    Ok(_) => true,
+                    Err(end) => !matches!(self.inherited(*at, end, &name)?, Value::Undefined),
                 }
-                found
             }
             Value::List(at) => {
                 let length = self.heap.lists.get(*at).map_or(0, Vec::len);
@@ -216,7 +228,7 @@ impl Machine<'_> {
 }
 
 /// The value of a missing property: undefined, or an error if JavaScript inherits something there.
-fn nothing(object: &Value, name: &Text) -> VmResult<Value> {
+pub(super) fn nothing(object: &Value, name: &Text) -> VmResult<Value> {
     match object.kind() {
         Some(kind) if is_inherited(kind, name.as_str()) => {
             let (kind, name) = (kind.name(), name.as_str());

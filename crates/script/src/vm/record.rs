@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::collection::Collection;
 use super::convert::index_of_name;
+use super::regex::RegexState;
 use super::text::Text;
-use super::value::Value;
+use super::value::{RecordRef, Value};
+use crate::library::Builtin;
 
 /// Larger objects also have an index.
 const MAX_UNINDEXED_PROPERTIES: usize = 12;
@@ -18,7 +21,91 @@ pub(crate) struct Record {
     index: Option<BTreeMap<Text, u32>>,
     /// Whether a name is an array index, which changes the iteration order.
     has_index: bool,
+    /// What a plain object does not have.
+    extra: Option<Box<Extra>>,
 }
+
+/// What makes an object more than plain data.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extra {
+    pub(crate) proto: Proto,
+    pub(crate) inner: Inner,
+    /// Names of properties that loops and copies do not see.
+    pub(crate) hidden: Vec<Text>,
+    pub(crate) integrity: Integrity,
+}
+
+impl Extra {
+    /// Adds the values that it refers to.
+    pub(crate) fn references(&self, found: &mut Vec<Value>) {
+        if let Proto::Record(at) = self.proto {
+            found.push(Value::Record(at));
+        }
+        match &self.inner {
+            Inner::Map(items) | Inner::Set(items) => {
+                for (_, key, value) in items.entries() {
+                    found.extend([key.clone(), value.clone()]);
+                }
+            }
+            Inner::Iterator(it) => found.push(it.over.clone()),
+            Inner::None | Inner::Error | Inner::Date(_) | Inner::Regex(_) => {}
+        }
+    }
+}
+
+/// What an object inherits from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Proto {
+    #[default]
+    Object,
+    Nothing,
+    Record(RecordRef),
+    /// A class of the library.
+    Class(Builtin),
+}
+
+/// The data of an object of a library class.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Inner {
+    #[default]
+    None,
+    Error,
+    Map(Collection),
+    Set(Collection),
+    /// Milliseconds since 1970.
+    Date(f64),
+    Regex(RegexState),
+    Iterator(IteratorState),
+}
+
+/// An iterator of the library: over what, from where, and which part.
+#[derive(Debug, Clone)]
+pub(crate) struct IteratorState {
+    pub(crate) over: Value,
+    pub(crate) next: usize,
+    pub(crate) part: Part,
+}
+
+/// What an iterator returns of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Key,
+    Value,
+    Entry,
+}
+
+/// How far an object can still change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Integrity {
+    #[default]
+    Open,
+    NotExtensible,
+    Sealed,
+    Frozen,
+}
+
+/// The beginning of the names of private fields, which no script can write.
+const PRIVATE: char = '\u{1}';
 
 impl Record {
     pub(crate) fn len(&self) -> usize {
@@ -41,11 +128,53 @@ impl Record {
         Cow::Owned(entries)
     }
 
+    pub(crate) fn extra(&self) -> Option<&Extra> {
+        self.extra.as_deref()
+    }
+
+    pub(crate) fn extra_mut(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
+    }
+
+    pub(crate) fn set_extra(&mut self, extra: Extra) {
+        self.extra = Some(Box::new(extra));
+    }
+
+    pub(crate) fn proto(&self) -> Proto {
+        self.extra.as_ref().map_or(Proto::Object, |extra| extra.proto)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        self.extra.as_ref().map_or(&Inner::None, |extra| &extra.inner)
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> Option<&mut Inner> {
+        self.extra.as_mut().map(|extra| &mut extra.inner)
+    }
+
+    pub(crate) fn integrity(&self) -> Integrity {
+        self.extra.as_ref().map_or(Integrity::Open, |extra| extra.integrity)
+    }
+
+    /// Sets a property that loops and copies do not see.
+    pub(crate) fn set_hidden(&mut self, name: Text, value: Value) {
+        let extra = self.extra_mut();
+        if !extra.hidden.iter().any(|known| known.same(&name)) {
+            extra.hidden.push(name.clone());
+        }
+        self.set(name, value);
+    }
+
     /// The properties that a loop or a copy sees. As in JavaScript, those that describe an error
     /// are excluded.
     pub(crate) fn enumerable(&self) -> Vec<(Text, Value)> {
         let mut entries = self.ordered().into_owned();
-        if let Some((name, _)) = self.error_parts() {
+        if let Some(extra) = &self.extra
+            && !extra.hidden.is_empty()
+        {
+            entries.retain(|(key, _)| !extra.hidden.iter().any(|hidden| hidden.same(key)));
+        }
+        if let (Some((name, _)), false) = (self.error_parts(), self.is_made_error()) {
             entries.retain(|(key, value)| match key.as_str() {
                 "name" | "message" | "line" | "column" => false,
                 "code" => !matches!(value, Value::Text(code) if code.as_str() == name),
@@ -68,7 +197,17 @@ impl Record {
     }
 
     pub(crate) fn is_error(&self) -> bool {
-        self.error_parts().is_some()
+        self.is_made_error() || self.error_parts().is_some()
+    }
+
+    /// Whether it was created as an error of a class, not only with the properties of one.
+    pub(crate) fn is_made_error(&self) -> bool {
+        matches!(self.inner(), Inner::Error)
+    }
+
+    /// Whether a name is that of a private field.
+    pub(crate) fn is_private(name: &str) -> bool {
+        name.starts_with(PRIVATE)
     }
 
     fn index_of(&self, name: &Text) -> Option<usize> {
@@ -112,6 +251,9 @@ impl Record {
     pub(crate) fn remove(&mut self, name: &Text) -> bool {
         let Some(item_index) = self.index_of(name) else { return false };
         self.entries.remove(item_index);
+        if let Some(extra) = &mut self.extra {
+            extra.hidden.retain(|hidden| !hidden.same(name));
+        }
         if self.index.is_some() {
             self.build_index();
         }

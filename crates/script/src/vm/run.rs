@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use meantime_core::{Fault, Json, pause_point};
 
+use super::class::reference_error;
 use super::frame::Frame;
 use super::machine::Machine;
 use super::raise::{RaiseKind, VmResult, corrupt, type_error};
@@ -28,7 +29,7 @@ pub enum StopReason {
 }
 
 /// What the loop does after an operation.
-enum LoopControl {
+pub(super) enum LoopControl {
     /// Another frame is now the innermost.
     Frame,
     Stop(StopReason),
@@ -39,14 +40,7 @@ impl Machine<'_> {
     pub fn run(&mut self) -> Result<StopReason, Fault> {
         self.awaiting = None;
         loop {
-            let next = match self.frames.last() {
-                Some(Frame::Script(_)) => self.execute(),
-                Some(Frame::Iteration(_)) => self.iterate(None).map(into_next),
-                Some(Frame::Sort(_)) => self.sort_step(None).map(into_next),
-                Some(Frame::Stringify(_)) => self.stringify_step(None).map(into_next),
-                None => Err(corrupt("no frame")),
-            };
-            match next {
+            match self.step() {
                 Ok(LoopControl::Frame) => {}
                 Ok(LoopControl::Stop(stop)) => return Ok(stop),
                 Err(raise) => {
@@ -62,6 +56,17 @@ impl Machine<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Continues the innermost frame until another one is the innermost.
+    pub(super) fn step(&mut self) -> VmResult<LoopControl> {
+        match self.frames.last() {
+            Some(Frame::Script(_)) => self.execute(),
+            Some(Frame::Iteration(_)) => self.iterate(None).map(into_next),
+            Some(Frame::Sort(_)) => self.sort_step(None).map(into_next),
+            Some(Frame::Stringify(_)) => self.stringify_step(None).map(into_next),
+            Some(Frame::Native) | None => Err(corrupt("no frame")),
         }
     }
 
@@ -240,6 +245,11 @@ impl Machine<'_> {
                     if self.heap.bytes > self.limits.value_bytes {
                         self.check_memory()?;
                     }
+                    if self.nested > 0 {
+                        count!();
+                        from = pc;
+                        self.check_nested()?;
+                    }
                 }
                 Op::Await => {
                     if let Some(stop) = self.await_top(pc - 1)? {
@@ -252,10 +262,22 @@ impl Machine<'_> {
                 | Op::CallBuiltin { .. }
                 | Op::CallSpread
                 | Op::CallMethodSpread(_)
+                | Op::CallThis(_)
+                | Op::CallThisSpread
+                | Op::CallFields
+                | Op::Construct(_)
+                | Op::ConstructSpread
+                | Op::SuperConstruct(_)
+                | Op::SuperConstructSpread
                 | Op::CallBuiltinSpread(_) => {
                     count!();
                     from = pc;
+                    self.check_nested()?;
                     if self.is_slice_over() || !self.has_room_for(op) {
+                        if self.nested > 0 {
+                            let text = "nothing more can be started in a function that cannot wait";
+                            return Err(type_error(text));
+                        }
                         self.set_pc(pc - 1);
                         return Ok(LoopControl::Stop(StopReason::Yield));
                     }
@@ -372,6 +394,108 @@ impl Machine<'_> {
                 let value = self.pop();
                 let number = self.numeric(&value)?;
                 self.stack.push(number);
+            }
+            Op::TakeThis => {
+                let this = std::mem::take(&mut self.this_arg);
+                self.stack.push(this);
+            }
+            Op::TakeTarget => {
+                let target = std::mem::take(&mut self.new_target);
+                self.stack.push(target);
+            }
+            Op::TakeHome => {
+                let home = self.current_home();
+                self.stack.push(home);
+            }
+            Op::NeedThis => {
+                if matches!(self.stack.last(), Some(Value::Undefined)) {
+                    return Err(reference_error("`this` is used before `super(…)`"));
+                }
+            }
+            Op::NotYet => {
+                if !matches!(self.pop(), Value::Undefined) {
+                    return Err(reference_error("`super(…)` is called twice"));
+                }
+            }
+            Op::OrThis => {
+                let (this, value) = (self.pop(), self.pop());
+                let is_object = matches!(
+                    value,
+                    Value::Record(_) | Value::List(_) | Value::Function(_) | Value::Awaitable(_)
+                );
+                if !is_object && matches!(this, Value::Undefined) {
+                    return Err(reference_error("the constructor does not call `super(…)`"));
+                }
+                self.stack.push(if is_object { value } else { this });
+            }
+            Op::NewClass { derived } => self.new_class(derived)?,
+            Op::Define { name, kind } => {
+                let name = self.name_constant(name);
+                self.define(name, kind)?;
+            }
+            Op::DefineComputed(kind) => {
+                let (function, key) = (self.pop(), self.pop());
+                let name = self.property_name(&key)?;
+                self.stack.push(function);
+                self.define(name, kind)?;
+            }
+            Op::SetFields { is_static } => self.set_fields(is_static)?,
+            Op::DefineField(name) => {
+                let name = self.name_constant(name);
+                self.define_field(name)?;
+            }
+            Op::SuperGet(name) => {
+                let name = self.name_constant(name);
+                self.super_get(&name)?;
+            }
+            Op::GetCallee(name) => {
+                let object = self.stack.last().cloned().unwrap_or_default();
+                let value = self.get_property(&object, name)?;
+                self.stack.push(value);
+            }
+            Op::GetCalleeIndex => {
+                let index = self.pop();
+                let object = self.stack.last().cloned().unwrap_or_default();
+                let value = self.callee_at(&object, &index)?;
+                self.stack.push(value);
+            }
+            Op::JumpIfNoCallee(to) => {
+                if self.stack.last().is_none_or(Value::is_nullish) {
+                    self.pop();
+                    self.pop();
+                    self.stack.push(Value::Undefined);
+                    return jump(to);
+                }
+            }
+            Op::NewRegex { source, flags } => {
+                let (source, flags) = (self.name_constant(source), self.name_constant(flags));
+                let made = self.make_regex(&source, &flags)?;
+                self.stack.push(made);
+            }
+            Op::Raw => {
+                let (raws, texts) = (self.pop(), self.pop());
+                if let Value::List(at) = texts {
+                    self.set_list_property(at, "raw", raws);
+                }
+                self.stack.push(texts);
+            }
+            Op::InstanceOf => {
+                let (class, value) = (self.pop(), self.pop());
+                let is = self.is_instance(&value, &class)?;
+                self.stack.push(Value::Bool(is));
+            }
+            Op::HasPrivate(name) => {
+                let has = self.has_private(name)?;
+                self.stack.push(Value::Bool(has));
+            }
+            Op::BitAnd | Op::BitOr | Op::BitXor | Op::ShiftLeft | Op::ShiftRight => {
+                self.bitwise(op)?;
+            }
+            Op::ShiftRightUnsigned => self.bitwise(op)?,
+            Op::BitNot => {
+                let value = self.pop();
+                let bits = self.bits_of(&value)?;
+                self.stack.push(Value::Int(i64::from(!bits)));
             }
             Op::Not => {
                 let value = self.pop();
@@ -574,6 +698,7 @@ impl Machine<'_> {
             Frame::Iteration(it) if !it.method.may_wait() => Some(it.method.name()),
             Frame::Sort(_) => Some("sort"),
             Frame::Stringify(_) => Some("JSON.stringify"),
+            Frame::Native => Some("the library"),
             _ => None,
         })
     }

@@ -40,6 +40,17 @@ impl Machine<'_> {
         }
     }
 
+    /// The same for defined elements of a longer list.
+    pub(crate) fn sort_plainly_padded(
+        &mut self,
+        items: Vec<Value>,
+        all: usize,
+    ) -> VmResult<Vec<Value>> {
+        let mut sorted = self.sort_plainly(items)?;
+        sorted.resize(all, Value::Undefined);
+        Ok(sorted)
+    }
+
     fn sort_plainly(&mut self, mut items: Vec<Value>) -> VmResult<Vec<Value>> {
         // About as many comparisons as a sort needs.
         let steps = items.len().max(2).ilog2() as usize;

@@ -112,10 +112,14 @@ impl Machine<'_> {
                     self.spend(count / 8);
                 }
                 Value::Record(at) if seen.insert((true, at.0)) => {
-                    if self.to_json_of(&Value::Record(at)).is_some() {
+                    let record = Value::Record(at);
+                    if self.date_of(&record).is_none() && self.to_json_of(&record).is_some() {
                         return true;
                     }
                     let entries = self.heap.records.get(at).map_or(&[][..], Record::entries);
+                    if entries.iter().any(|(_, it)| matches!(it, Value::Accessor(_))) {
+                        return true;
+                    }
                     let nested = entries.iter().map(|(_, it)| it).filter(|it| is_nested(it));
                     todo.extend(nested.cloned());
                     let count = entries.len();
@@ -129,8 +133,8 @@ impl Machine<'_> {
 
     fn to_json_of(&self, value: &Value) -> Option<Value> {
         let Value::Record(at) = value else { return None };
-        let found = self.heap.records.get(*at)?.get_str("toJSON")?;
-        matches!(found, Value::Function(_) | Value::Builtin(_)).then(|| found.clone())
+        let found = self.lookup(*at, &Text::new("toJSON")).ok()?;
+        matches!(found, Value::Function(_) | Value::Builtin(_)).then_some(found)
     }
 
     /// Accepts the result of the last call, if there is one, and makes the next call.
@@ -152,10 +156,11 @@ impl Machine<'_> {
             let key = self.stringify_frame()?.key.clone();
             if is_new && let Some(function) = self.to_json_of(&value) {
                 self.stringify_frame()?.asked_to_json = true;
-                answer = self.call_with(&function, vec![key])?;
+                answer = self.call_with(&function, value.clone(), vec![key])?;
             } else if (is_new || frame.asked_to_json) && !frame.replacer.is_nullish() {
                 self.stringify_frame()?.asked_to_json = false;
-                answer = self.call_with(&frame.replacer, vec![key, value])?;
+                let holder = self.holder(frame.levels);
+                answer = self.call_with(&frame.replacer, holder, vec![key, value])?;
             } else {
                 self.stringify_frame()?.asked_to_json = false;
                 self.store_property(&frame, &key, &value)?;
@@ -179,18 +184,30 @@ impl Machine<'_> {
     }
 
     /// Calls a function; a library function returns at once.
-    fn call_with(&mut self, function: &Value, args: Vec<Value>) -> VmResult<Option<Value>> {
+    fn call_with(
+        &mut self,
+        function: &Value,
+        this: Value,
+        args: Vec<Value>,
+    ) -> VmResult<Option<Value>> {
         match function {
             Value::Builtin(function) => self.builtin(*function, &args).map(Some),
             Value::Function(function) => {
                 let count = args.len();
                 self.stack.push(Value::Function(*function));
                 self.stack.extend(args);
-                self.enter(*function, count)?;
+                self.enter_with(*function, count, this)?;
                 Ok(None)
             }
             _ => Err(corrupt("`JSON.stringify` without a function")),
         }
+    }
+
+    /// The object whose property is being visited.
+    fn holder(&self, levels: ListRef) -> Value {
+        let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
+        let start = list.len().checked_sub(VALUES_PER_LEVEL);
+        start.and_then(|start| list.get(start)).cloned().unwrap_or_default()
     }
 
     /// Name and value of the next property; none at the end.
@@ -227,6 +244,12 @@ impl Machine<'_> {
                 _ => None,
             };
             let value = value.cloned().unwrap_or_default();
+            let value = self.resolve(value, &source)?;
+            // A `Date` writes itself as a text before functions see it.
+            let value = match self.date_of(&value) {
+                Some(time) => Self::iso_text(time).map_or(Value::Null, Value::text),
+                None => value,
+            };
             let name = match key {
                 Value::Int(number) => Value::text(number.to_string()),
                 name => name,

@@ -5,7 +5,7 @@ use meantime_core::Json;
 use super::frame::{Frame, ScriptFrame};
 use super::machine::Machine;
 use super::raise::VmResult;
-use super::record::Record;
+use super::record::{Extra, Inner, Proto, Record};
 use super::run::StopReason;
 use super::value::Value;
 use crate::compile::{Handler, HandlerKind};
@@ -23,28 +23,36 @@ impl Machine<'_> {
         self.heap.new_record(record)
     }
 
-    /// `new Error(message, { code, data })`.
+    /// `new Error(message, { cause, code, data })`.
     pub(crate) fn make_error(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
-        let name = match function {
-            Builtin::MakeTypeError => "TypeError",
-            Builtin::MakeRangeError => "RangeError",
-            _ => "Error",
-        };
-        let message = match args.first() {
-            None | Some(Value::Undefined) => String::new(),
-            Some(value) => self.text_of(value)?,
-        };
         let mut record = Record::default();
-        record.set("name".into(), Value::text(name));
-        record.set("message".into(), self.new_text(message)?);
-        if let Some(Value::Record(options)) = args.get(1) {
-            let entries = self.heap.records.get(*options).map(|it| it.entries().to_vec());
-            for (key, value) in entries.unwrap_or_default() {
-                record.set(key, value);
+        let (proto, inner) = (Proto::Class(function), Inner::Error);
+        record.set_extra(Extra { proto, inner, ..Extra::default() });
+        let mut args = args;
+        if let (Builtin::MakeAggregateError, Some((errors, rest))) = (function, args.split_first())
+        {
+            let errors = self.elements(errors)?;
+            record.set_hidden("errors".into(), self.new_list(errors)?);
+            args = rest;
+        }
+        if let Some(value) = args.first().filter(|it| !matches!(it, Value::Undefined)) {
+            let message = self.text_of(value)?;
+            record.set_hidden("message".into(), self.new_text(message)?);
+        }
+        if let Some(options @ Value::Record(_)) = args.get(1) {
+            for (key, value) in self.properties(options)? {
+                if key.as_str() == "cause" {
+                    record.set_hidden(key, value);
+                } else {
+                    record.set(key, value);
+                }
             }
         }
         let at = self.current_offset();
-        self.set_position(&mut record, at);
+        let position = self.program.position(at);
+        record.set_hidden("line".into(), Value::Int(i64::from(position.line)));
+        record.set_hidden("column".into(), Value::Int(i64::from(position.column)));
+        self.heap.grow(8);
         Ok(self.heap.new_record(record))
     }
 
@@ -52,7 +60,9 @@ impl Machine<'_> {
     pub(crate) fn unwind(&mut self, error: Value) -> Option<StopReason> {
         self.spend(10);
         let trace = self.held_trace.take();
-        let found = self.frames.iter().enumerate().rev().find_map(|(index, frame)| match frame {
+        let is_script = |(_, frame): &(usize, &Frame)| !matches!(frame, Frame::Native);
+        let frames = self.frames.iter().enumerate().rev().take_while(is_script);
+        let found = frames.into_iter().find_map(|(index, frame)| match frame {
             Frame::Script(script) => self.handler(index, script).map(|handler| (index, handler)),
             _ => None,
         });

@@ -50,6 +50,9 @@ pub(crate) enum Value {
     Awaitable(AwaitableRef),
     /// A variable shared with an inner function. Never visible to a script.
     Cell(CellRef),
+    /// A getter and a setter, as a list of both, in place of the value of a property. Never
+    /// visible to a script.
+    Accessor(ListRef),
 }
 
 impl Value {
@@ -75,7 +78,7 @@ impl Value {
     /// The result of `typeof`.
     pub(crate) const fn type_name(&self) -> &'static str {
         match self {
-            Self::Undefined | Self::Cell(_) => "undefined",
+            Self::Undefined | Self::Cell(_) | Self::Accessor(_) => "undefined",
             Self::Bool(_) => "boolean",
             Self::Int(_) | Self::Float(_) | Self::Verbatim(_) => "number",
             Self::Text(_) => "string",
@@ -87,7 +90,7 @@ impl Value {
     /// The name of its kind in messages.
     pub(crate) const fn kind_name(&self) -> &'static str {
         match self {
-            Self::Undefined | Self::Cell(_) => "undefined",
+            Self::Undefined | Self::Cell(_) | Self::Accessor(_) => "undefined",
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
             Self::Int(_) | Self::Float(_) => "a number",
@@ -109,7 +112,11 @@ impl Value {
             Self::Function(_) | Self::Builtin(_) => Some(Kind::Function),
             Self::List(_) => Some(Kind::List),
             Self::Record(_) => Some(Kind::Record),
-            Self::Undefined | Self::Null | Self::Awaitable(_) | Self::Cell(_) => None,
+            Self::Undefined
+            | Self::Null
+            | Self::Awaitable(_)
+            | Self::Cell(_)
+            | Self::Accessor(_) => None,
         }
     }
 

@@ -119,12 +119,8 @@ fn literals_must_mean_something() {
 #[test]
 fn constructs_that_are_not_in_the_language_are_refused_by_name() {
     check(
-        "var x = 1\nclass A {}\nimport y from \"z\"\nexport default 1\nwith (x) {}\ndebugger\nx = this.y\nx = new Date()\nx = x & 1\nx = ~x\nx <<= 2\nx = x instanceof Object\nx = void 0\nx = eval(\"1\")\nx = { get a() { return 1 } }\nfunction* g() {}\nx = (1, 2)\nx = tag`a`\nx.__proto__ = 1\nx = x.constructor\nfor await (const a of x) {}\nx = [1, , 2]\nx = /a+/g\nx = y => { yield 1 }\nreturn x",
+        "var x = 1\nimport y from \"z\"\nexport default 1\nwith (x) {}\ndebugger\nx = this.y\nx = eval(\"1\")\nfunction* g() {}\nclass A { #p; [x] = 1; constructor() { super() } m() { new.target } *n() {} }\nx = A.#q + A.#p\nx.__proto__ = 1\nfor await (const a of x) {}\nx = [1, , 2]\nx = /a+(/g + /a/v\nx = y => { yield 1 }\nreturn x",
         &expect![[r#"
-            var x = 1
-            ^ error F010: `var` is not in the language [use `let` or `const`]
-            class A {}
-            ^ error F010: `class` is not in the language [use objects and functions]
             import y from "z"
             ^ error F010: `import` is not in the language [a flow is one file; call other work with Task.run or Workflow.run]
             export default 1
@@ -134,43 +130,37 @@ fn constructs_that_are_not_in_the_language_are_refused_by_name() {
             debugger
             ^ error F010: `debugger` is not in the language [use Log.info]
             x = this.y
-                ^ error F010: `this` is not in the language [pass what the function needs as an argument]
-            x = new Date()
-                ^ error F010: `new` is not in the language [only errors are made with `new`: new Error("what happened")]
-            x = x & 1
-                  ^ error F010: the bit operator `&` is not in the language [numbers have 64 bits here, bit operations would not mean the same]
-            x = ~x
-                ^ error F010: the bit operator `~` is not in the language [numbers have 64 bits here, bit operations would not mean the same]
-            x <<= 2
-              ^ error F010: the bit operator `<<=` is not in the language [numbers have 64 bits here, bit operations would not mean the same]
-            x = x instanceof Object
-                  ^ error F010: `instanceof` is not in the language [compare the `name` of the error]
-            x = void 0
-                ^ error F010: `void` is not in the language [leave it out]
+                ^ error F010: `this` outside of a function is not in the language [name the value]
             x = eval("1")
                 ^ error F010: `eval` is not in the language [write the code where it is needed]
-            x = { get a() { return 1 } }
-                  ^ error F010: a getter or setter is not in the language [use a function]
             function* g() {}
                     ^ error F010: a generator is not in the language [return a list]
             function* g() {}
                       ^ warning F025: `g` is never used [remove it, or begin its name with `_`]
-            x = (1, 2)
-                  ^ error F010: the comma operator is not in the language [write two statements]
-            x = tag`a`
-                   ^ error F010: a tagged template is not in the language [call the function]
+            class A { #p; [x] = 1; constructor() { super() } m() { new.target } *n() {} }
+                           ^ error F010: a field with a computed name is not in the language [set it in the constructor]
+            class A { #p; [x] = 1; constructor() { super() } m() { new.target } *n() {} }
+                                                   ^ error F010: `super(…)` is valid only in the constructor of a class that extends another [remove it]
+            class A { #p; [x] = 1; constructor() { super() } m() { new.target } *n() {} }
+                                                                   ^ error F010: `new.target` is not in the language [use `this.constructor`]
+            class A { #p; [x] = 1; constructor() { super() } m() { new.target } *n() {} }
+                                                                                ^ error F010: a generator is not in the language [return a list]
+            x = A.#q + A.#p
+                  ^ error F020: no enclosing class declares `#q` [declare it as a field of the class]
+            x = A.#q + A.#p
+                         ^ error F020: no enclosing class declares `#p` [declare it as a field of the class]
             x.__proto__ = 1
-              ^ error F010: access to `__proto__` is not in the language [objects are plain data here]
-            x = x.constructor
-                  ^ error F010: access to `constructor` is not in the language [objects are plain data here]
+              ^ error F010: access to `__proto__` is not in the language [use a class]
             for await (const a of x) {}
                 ^ error F010: `for await` is not in the language [await inside the loop, or start all and use Task.all]
             for await (const a of x) {}
                              ^ warning F025: `a` is never used [remove it, or begin its name with `_`]
             x = [1, , 2]
                     ^ error F010: an empty place in a list is not in the language [write `undefined`]
-            x = /a+/g
-                ^ error F013: a regular expression is not in the language [use the methods of strings, such as `includes`, `startsWith` or `split`]
+            x = /a+(/g + /a/v
+                ^ error F013: this regular expression is invalid: a `(` without its `)`
+            x = /a+(/g + /a/v
+                         ^ error F013: this regular expression is invalid: the flag `v` is not in the language
             x = y => { yield 1 }
                        ^ error F010: `yield` is not in the language [generators do not exist here; return a list]
         "#]],
@@ -215,23 +205,23 @@ fn await_must_be_able_to_stop() {
 #[test]
 fn names_must_be_defined() {
     check(
-        "let counter = 1\nlet order = Inputs.order\nreturn [cuonter, oder, Taks, console, setTimeout, zzz, NaN]",
+        "let counter = 1\nlet order = Inputs.order\nreturn [cuonter, oder, Taks, process, setTimeout, zzz, NaN]",
         &expect![[r#"
             let counter = 1
                 ^ warning F025: `counter` is never used [remove it, or begin its name with `_`]
             let order = Inputs.order
                 ^ warning F025: `order` is never used [remove it, or begin its name with `_`]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
                     ^ error F020: `cuonter` is not defined [did you mean `counter`?]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
                              ^ error F020: `oder` is not defined [did you mean `order`?]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
                                    ^ error F020: `Taks` is not defined [did you mean `Task`?]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
-                                         ^ error F020: `console` is not defined [use Log.info, Log.warn or Log.error]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
+                                         ^ error F020: `process` is not defined [secrets and settings belong to workers, not to flows]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
                                                   ^ error F020: `setTimeout` is not defined [use `await Task.delay(seconds)`]
-            return [cuonter, oder, Taks, console, setTimeout, zzz, NaN]
+            return [cuonter, oder, Taks, process, setTimeout, zzz, NaN]
                                                               ^ error F020: `zzz` is not defined
         "#]],
     );
@@ -333,7 +323,7 @@ fn jumps_have_a_place() {
         "return 1\nworkflow w() { return 2 }",
         &expect![[r#"
         return 1
-        ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+        ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
         return 1
         ^ error F030: `return` is out of place: no function is around it
     "#]],
@@ -406,20 +396,20 @@ fn await_on_plain_values_is_warned_of() {
 fn methods_of_known_values_are_checked() {
     check(
         "const names = \"a,b\".split(\",\")\nlet any = Inputs.any\nany.whatever(1, 2)\n\
-         return [names.toSorted(), names.mpa(x => x), \"a\".replace(\"b\"), [1].at(1, 2), `x`.size(), (5).trim()]",
+         return [names.shuffle(), names.mpa(x => x), \"a\".replace(\"b\"), [1].at(1, 2), `x`.size(), (5).trim()]",
         &expect![[r#"
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                          ^ error F044: a list has no method `toSorted` [there is map, filter, forEach, reduce, find, findIndex, some, every, flatMap, sort, includes, indexOf, lastIndexOf, concat, slice, splice, push, pop, shift, unshift, reverse, join, flat, at, fill, toString, hasOwnProperty]
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                                            ^ error F044: a list has no method `mpa` [did you mean `map`?]
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                                                         ^ warning F045: `replace` of a string takes 2 arguments, this call has 1
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                                                                           ^ warning F045: `at` of a list takes 1 argument, this call has 2
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                                                                                             ^ error F044: a string has no method `size` [did you mean `slice`?]
-            return [names.toSorted(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
-                                                                                                         ^ error F044: a number has no method `trim` [there is toFixed, toPrecision, toExponential, toString]
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                          ^ error F044: a list has no method `shuffle` [there is map, filter, forEach, reduce, find, findIndex, some, every, flatMap, sort, includes, indexOf, lastIndexOf, concat, slice, splice, push, pop, shift, unshift, reverse, join, flat, at, fill, toString, hasOwnProperty, findLast, findLastIndex, reduceRight, toSorted, toReversed, toSpliced, with, keys, values, entries, copyWithin, valueOf]
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                                           ^ error F044: a list has no method `mpa` [did you mean `map`?]
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                                                        ^ warning F045: `replace` of a string takes 2 arguments, this call has 1
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                                                                          ^ warning F045: `at` of a list takes 1 argument, this call has 2
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                                                                                            ^ error F044: a string has no method `size` [did you mean `slice`?]
+            return [names.shuffle(), names.mpa(x => x), "a".replace("b"), [1].at(1, 2), `x`.size(), (5).trim()]
+                                                                                                        ^ error F044: a number has no method `trim` [there is toFixed, toPrecision, toExponential, toString, valueOf]
         "#]],
     );
 }
@@ -535,7 +525,7 @@ fn a_file_has_one_form() {
         "await Task.delay(1)\nworkflow a(x, y) { return x + y }\nworkflow a() { return 1 }\nif (true) { workflow b() {} }",
         &expect![[r#"
             await Task.delay(1)
-            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
             await Task.delay(1)
             ^ error F012: `await` cannot be used outside of a workflow [move it into the workflow]
             workflow a(x, y) { return x + y }
@@ -543,7 +533,7 @@ fn a_file_has_one_form() {
             workflow a() { return 1 }
                      ^ error F022: the workflow `a` is declared twice
             if (true) { workflow b() {} }
-            ^ error F050: besides workflows, a file contains only functions and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
             if (true) { workflow b() {} }
                         ^ error F050: a workflow cannot be declared here
         "#]],

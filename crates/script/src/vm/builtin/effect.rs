@@ -50,10 +50,25 @@ impl Machine<'_> {
     /// `Log.info(message, data?)`
     fn log(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let level = match function {
-            Builtin::LogWarn => "warn",
-            Builtin::LogError => "error",
+            Builtin::LogWarn | Builtin::ConsoleWarn => "warn",
+            Builtin::LogError | Builtin::ConsoleError => "error",
+            Builtin::ConsoleDebug => "debug",
             _ => "info",
         };
+        if !matches!(function, Builtin::LogInfo | Builtin::LogWarn | Builtin::LogError) {
+            // All arguments in one line, objects as JSON.
+            let mut line = String::new();
+            for (index, value) in args.iter().enumerate() {
+                if index > 0 {
+                    line.push(' ');
+                }
+                line.push_str(&self.log_text(value)?);
+            }
+            let line = self.new_text(line)?;
+            let message = self.write_document(&line)?;
+            self.host.log(level, message, None);
+            return Ok(Value::Undefined);
+        }
         let message = match arg(args, 0) {
             text @ Value::Text(_) => self.write_document(&text)?,
             other => {

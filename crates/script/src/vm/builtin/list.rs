@@ -3,7 +3,7 @@
 use super::dispatch::arg;
 use super::text::{has_own, index_or_minus_one};
 use crate::library::Method;
-use crate::vm::{ListRef, Machine, Value, VmResult, range_error, unsupported};
+use crate::vm::{ListRef, Machine, Part, Value, VmResult, range_error, unsupported};
 
 /// The nesting depth up to which lists are joined or flattened.
 const MAX_FLATTEN_DEPTH: usize = 64;
@@ -51,6 +51,35 @@ impl Machine<'_> {
                 self.flatten(at, depth, 0, &mut items, &mut visits)?;
                 self.new_list(items)?
             }
+            Method::FindLast | Method::FindLastIndex | Method::ReduceRight => {
+                self.search_backwards(at, method, args)?
+            }
+            Method::ToSorted => {
+                let items = self.items(at);
+                let sorted = self.sorted_copy(items, &arg(args, 0))?;
+                self.new_list(sorted)?
+            }
+            Method::ToReversed => {
+                let mut items = self.items(at);
+                items.reverse();
+                self.new_list(items)?
+            }
+            Method::ToSpliced => {
+                let items = self.items(at);
+                let Value::List(copy) = self.new_list(items)? else { return Ok(None) };
+                self.splice(copy, args)?;
+                Value::List(copy)
+            }
+            Method::With => self.with_item(at, args)?,
+            Method::Keys | Method::Values | Method::Entries => {
+                let part = match method {
+                    Method::Keys => Part::Key,
+                    Method::Values => Part::Value,
+                    _ => Part::Entry,
+                };
+                self.new_iterator(Value::List(at), part)
+            }
+            Method::CopyWithin => self.copy_within(at, args)?,
             Method::At => self.item_at(at, args)?,
             Method::Fill => self.fill(at, args)?,
             Method::HasOwnProperty => {
@@ -193,6 +222,35 @@ impl Machine<'_> {
         let part = self.list_mut(at).and_then(|list| list.get_mut(from..to.max(from)));
         if let Some(part) = part {
             part.fill(arg(args, 0));
+        }
+        Ok(Value::List(at))
+    }
+
+    /// A copy with another element at an index.
+    fn with_item(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
+        let mut items = self.items(at);
+        let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let index = self.whole_number(&arg(args, 0), 0)?;
+        let index = if index < 0 { index.saturating_add(length) } else { index };
+        let slot = usize::try_from(index).ok().and_then(|index| items.get_mut(index));
+        match slot {
+            Some(slot) => *slot = arg(args, 1),
+            None => return Err(range_error("`with` needs an index of the list")),
+        }
+        self.new_list(items)
+    }
+
+    fn copy_within(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
+        let length = self.length(at);
+        let to = self.relative(&arg(args, 0), length, 0)?;
+        let from = self.relative(&arg(args, 1), length, 0)?;
+        let end = self.relative(&arg(args, 2), length, length)?;
+        let count = end.saturating_sub(from).min(length - to);
+        self.spend(length / 8);
+        let items = self.items(at);
+        let part = items.get(from..from + count).unwrap_or_default();
+        if let Some(target) = self.list_mut(at).and_then(|list| list.get_mut(to..to + count)) {
+            target.clone_from_slice(part);
         }
         Ok(Value::List(at))
     }

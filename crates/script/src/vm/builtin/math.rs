@@ -2,7 +2,7 @@
 //! processor; all others are computed by `libm`.
 
 use crate::library::Builtin;
-use crate::vm::arithmetic::{Number, number, power};
+use crate::vm::arithmetic::{Number, bits, number, power};
 use crate::vm::{Machine, Value, VmResult, type_error};
 
 impl Machine<'_> {
@@ -41,6 +41,20 @@ impl Machine<'_> {
             Builtin::MathSin => libm::sin(float),
             Builtin::MathCos => libm::cos(float),
             Builtin::MathTan => libm::tan(float),
+            Builtin::MathAsin => libm::asin(float),
+            Builtin::MathAcos => libm::acos(float),
+            Builtin::MathAtan => libm::atan(float),
+            Builtin::MathSinh => libm::sinh(float),
+            Builtin::MathCosh => libm::cosh(float),
+            Builtin::MathTanh => libm::tanh(float),
+            Builtin::MathAsinh => libm::asinh(float),
+            Builtin::MathAcosh => libm::acosh(float),
+            Builtin::MathAtanh => libm::atanh(float),
+            Builtin::MathExpm1 => libm::expm1(float),
+            Builtin::MathLog1p => libm::log1p(float),
+            Builtin::MathFround => single(float),
+            Builtin::MathClz32 => f64::from(bits(float).leading_zeros()),
+            Builtin::MathImul => f64::from(bits(float).wrapping_mul(bits(second.as_float()))),
             _ => {
                 let text = format!("`{}` cannot be called here", function.full_name());
                 return Err(type_error(text));
@@ -69,6 +83,12 @@ impl Machine<'_> {
             low & 0xffff_ffff_ffff
         ))
     }
+}
+
+/// The nearest number of single precision.
+#[expect(clippy::cast_possible_truncation, reason = "the rounding is meant")]
+fn single(value: f64) -> f64 {
+    f64::from(value as f32)
 }
 
 /// `Math.exp(1)` must be `Math.E`; the result of `libm` differs in the last bit.

@@ -5,7 +5,7 @@ use crate::library::Method;
 use crate::vm::arithmetic::number;
 use crate::vm::convert::is_blank;
 use crate::vm::json_in::lone_surrogate_error;
-use crate::vm::{Machine, Text, Value, VmResult, range_error, unsupported};
+use crate::vm::{Machine, Text, Value, VmResult, range_error, type_error};
 
 impl Machine<'_> {
     pub(super) fn text_method(
@@ -22,6 +22,9 @@ impl Machine<'_> {
             }
             Method::LastIndexOf => self.last_index(text, args)?,
             Method::EndsWith => {
+                if self.regex_state(&arg(args, 0)).is_some() {
+                    return Err(type_error("`endsWith` needs a string"));
+                }
                 let wanted = self.string_of(&arg(args, 0))?;
                 let end = self.clamped(&arg(args, 1), units, units)?;
                 let head = text.as_str().get(..text.byte_at(end)).unwrap_or_default();
@@ -58,6 +61,16 @@ impl Machine<'_> {
             Method::ToLowerCase => self.new_text(text.as_str().to_lowercase())?,
             Method::PadStart | Method::PadEnd => self.pad(text, method, args)?,
             Method::Repeat => self.repeat(text, &arg(args, 0))?,
+            Method::Match | Method::MatchAll | Method::Search => {
+                self.match_method(text, method, &arg(args, 0))?
+            }
+            Method::Substr => {
+                let from = self.relative(&arg(args, 0), units, 0)?;
+                let count = self.clamped(&arg(args, 1), units, units)?;
+                self.piece(text, from, from.saturating_add(count).min(units))?
+            }
+            Method::IsWellFormed => Value::Bool(true),
+            Method::ToWellFormed => Value::Text(text.clone()),
             Method::HasOwnProperty => {
                 let name = self.property_name(&arg(args, 0))?;
                 Value::Bool(has_own(&name, units))
@@ -68,6 +81,10 @@ impl Machine<'_> {
 
     /// `includes`, `indexOf` and `startsWith`
     fn search(&mut self, text: &Text, method: Method, args: &[Value]) -> VmResult<Value> {
+        if method != Method::IndexOf && self.regex_state(&arg(args, 0)).is_some() {
+            let name = method.name();
+            return Err(type_error(format!("`{name}` needs a string, not a regular expression")));
+        }
         let wanted = self.string_of(&arg(args, 0))?;
         let from = self.clamped(&arg(args, 1), text.units(), 0)?;
         let found = if wanted.units() == 0 {
@@ -150,6 +167,9 @@ impl Machine<'_> {
             other => wrapped(self.float_of(&other)?),
         };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
+        if self.regex_state(&arg(args, 0)).is_some() {
+            return self.split_pattern(text, &arg(args, 0), most);
+        }
         let parts: Vec<Value> = match arg(args, 0) {
             Value::Undefined => vec![Value::Text(text.clone())],
             separator => {
@@ -172,11 +192,12 @@ impl Machine<'_> {
     }
 
     fn replace(&mut self, text: &Text, method: Method, args: &[Value]) -> VmResult<Value> {
-        let name = method.name();
+        if self.regex_state(&arg(args, 0)).is_some() {
+            return self.replace_pattern(text, method, &arg(args, 0), &arg(args, 1));
+        }
         let wanted = self.string_of(&arg(args, 0))?;
-        if let Value::Function(_) | Value::Builtin(_) = arg(args, 1) {
-            let message = format!("`{name}` replaces by a string, not by a function");
-            return Err(unsupported(message));
+        if let by @ (Value::Function(_) | Value::Builtin(_)) = arg(args, 1) {
+            return self.replace_by_function(text, &wanted, &by, method == Method::ReplaceAll);
         }
         let by = self.string_of(&arg(args, 1))?;
         let all = method == Method::ReplaceAll;
