@@ -81,7 +81,9 @@ fn install_browser() -> Result<()> {
     let install = "apt-get update -qq && apt-get install -y -qq chromium";
     let status = Command::new("sh").args(["-c", install]).status();
     let status = status.with_context(|| {
-        format!("install Chromium, or name a browser in {BROWSER_VARIABLE}: no shell can be started")
+        format!(
+            "install Chromium, or name a browser in {BROWSER_VARIABLE}: no shell can be started"
+        )
     })?;
     ensure!(
         status.success() && is_there(),
