@@ -586,7 +586,7 @@ moveTimer fireTimer freezeTimer releaseTimer
 createSchedule listSchedules getSchedule updateSchedule deleteSchedule pauseSchedule resumeSchedule
 triggerSchedule backfillSchedule listNextOccurrences listScheduleOccurrences
 retryIncident resolveIncident setInstanceScopeVariables getClock advanceClock resumeEngine
-/ /healthz /readyz /openapi.json /docs /metrics /api/v1/{*path}
+/ /assets/{name} /healthz /readyz /openapi.json /docs /metrics /api/v1/{*path}
 ";
 
 /// What a test needs to know of an instance to read it in every way.
