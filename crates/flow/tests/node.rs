@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 7] =
 const SHOW: &str = include_str!("node/show.js");
 
 /// No more than these may be refused. A lower number is progress; a higher one is a step back.
-const MAX_REFUSED: usize = 137;
+const MAX_REFUSED: usize = 124;
 
 /// The result of an expression in a flow script.
 #[derive(Debug, PartialEq)]

@@ -175,9 +175,9 @@ fn implied(at: Span, derived: bool) -> Function {
     let (mut rest, mut statements) = (None, Vec::new());
     let mut kind = FunctionKind::Constructor;
     if derived {
-        let name = Ident { name: "args".into(), span: inside(1) };
-        rest = Some(Pattern { kind: PatternKind::Name(name), span: inside(1) });
-        let value = Expr { kind: ExprKind::Name("args".into()), span: inside(0) };
+        let name = Ident { name: "args".into(), span: inside(0) };
+        rest = Some(Pattern { kind: PatternKind::Name(name), span: inside(0) });
+        let value = Expr { kind: ExprKind::Name("args".into()), span: inside(1) };
         let args = vec![Arg { value, spread: true }];
         let call = ExprKind::SuperCall { args, paren: at.start + 3 };
         let call = Expr { kind: call, span: inside(2) };
