@@ -7,8 +7,8 @@ use meantime_core::{
     Notation, Source, Start, State, Timestamp, Turn, View, Waiting, WaitingKind,
 };
 use meantime_script::{
-    EffectKind, EffectRequest, EffectStartError, FORMAT, Host, Machine, PendingAwaitable,
-    StartedEffect,
+    EffectKind, EffectRequest, EffectStartError, Host, Machine, PendingAwaitable, StartedEffect,
+    reads_format,
 };
 
 use crate::definition::{CompiledWorkflow, compile};
@@ -74,7 +74,7 @@ fn inspect_saved<T>(
     state: &State,
     at: impl FnOnce(&CompiledWorkflow, &Machine<'_>) -> T,
 ) -> Option<T> {
-    let body = body(definition).ok().filter(|_| state.format == FORMAT)?;
+    let body = body(definition).ok().filter(|_| reads_format(state.format))?;
     let (mut host, limits) = (ReadOnlyHost, Limits::default());
     let machine = Machine::load(&body.program, &state.bytes, &mut host, &limits).ok()?;
     Some(at(body, &machine))

@@ -6,7 +6,7 @@ use meantime_core::{
     Cx, Definition, Effect, Event, Fault, Json, Outcome, Start, State, Status, Turn, Verdict,
     unknown_scope,
 };
-use meantime_script::{FORMAT, Machine, StopReason};
+use meantime_script::{FORMAT, Machine, StopReason, reads_format};
 
 use crate::definition::CompiledWorkflow;
 use crate::end::{cancelled, finished, timed_out, uncaught};
@@ -36,8 +36,9 @@ pub(crate) fn advance(
     events: &[Event],
     cx: &Cx<'_>,
 ) -> Result<Turn, Fault> {
-    if state.format != FORMAT {
-        let text = format!("the state has format {}, this release reads {FORMAT}", state.format);
+    if !reads_format(state.format) {
+        let text =
+            format!("the state has format {}, this release reads {FORMAT} and older", state.format);
         return Err(Fault::new("corrupt_state", text));
     }
     let mut host = TurnHost::new(cx, body.retry, Vec::new());

@@ -29,7 +29,7 @@ pub use host::{
     EffectKind, EffectRequest, EffectStartError, Host, Operation, Settlement, StartedEffect,
 };
 pub use problem::Code;
-pub use saved::FORMAT;
+pub use saved::{FORMAT, reads_format};
 pub use session::{Compiled, PendingAwaitable, SourceTimer, SourceTimerTime, compile_script};
 pub use span::SourceMap;
 pub use vm::{Machine, StopReason};

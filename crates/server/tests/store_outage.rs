@@ -20,7 +20,7 @@ use tower::ServiceExt as _;
 /// What needs no database, or answers each of several reports by itself. Everything else is
 /// answered with 503 while the database is away.
 const WITHOUT_DATABASE: &str = "
-getClock advanceClock streamEvents completeTasks / /healthz /openapi.json /docs /metrics
+getClock advanceClock streamEvents completeTasks / /assets/{name} /healthz /openapi.json /docs /metrics
 ";
 
 /// The bodies of operations that read one before they use the database.

@@ -14,6 +14,9 @@ const SOURCE_BYTES: usize = 15 << 20;
 /// tree of the largest source that is accepted.
 const MAX_PEAK_KIB: u64 = 500 << 10;
 
+/// How many small requests the allocator has to give back what a large one has freed.
+const ATTEMPTS: usize = 1_000;
+
 /// The most that it may keep of a source that it has answered, in KiB.
 const MAX_KEPT_KIB: u64 = 150 << 10;
 
@@ -57,7 +60,17 @@ fn a_source_of_fifteen_megabytes_takes_and_keeps_little() {
         assert_eq!((status, &answer["code"]), (422, &json!("invalid_definition")), "{answer}");
         let peak = server.memory_kib("VmHWM");
         assert!(peak < MAX_PEAK_KIB, "source {number}, {kind}: {peak} KiB at its peak");
-        let kept = server.memory_kib("VmRSS").saturating_sub(before);
+        let mut kept = server.memory_kib("VmRSS").saturating_sub(before);
+        for _ in 0..ATTEMPTS {
+            if kept < MAX_KEPT_KIB {
+                break;
+            }
+            // The allocator gives back what was freed when its threads have something to do again.
+            let path = "/definitions?name=small&dryRun=true";
+            let small = post_text(&server.url, path, "text/javascript", "return 1");
+            assert_eq!(small.expect("an answer").0, 200);
+            kept = server.memory_kib("VmRSS").saturating_sub(before);
+        }
         assert!(kept < MAX_KEPT_KIB, "source {number}, {kind}: {kept} KiB are kept");
     }
 }

@@ -2,8 +2,17 @@
 
 use crate::host::EffectKind;
 
-/// The number of this format.
-pub const FORMAT: u16 = 1;
+/// The number of the format that is written. Format 2 has classes and objects of the library, and
+/// errors are objects of their class.
+pub const FORMAT: u16 = 2;
+
+/// The oldest format that can be read.
+const OLDEST_FORMAT: u16 = 1;
+
+/// Whether this release reads a format.
+pub fn reads_format(format: u16) -> bool {
+    (OLDEST_FORMAT..=FORMAT).contains(&format)
+}
 
 /// CBOR tags of values that CBOR does not have.
 pub(super) const LIST: u64 = 6;

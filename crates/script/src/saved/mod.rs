@@ -11,4 +11,4 @@ mod heap;
 mod layout;
 mod object;
 
-pub use layout::FORMAT;
+pub use layout::{FORMAT, reads_format};

@@ -214,7 +214,7 @@ probe panics
 end
 
 probe troubled
-trouble t E_PLACE
+incident t E_ELEMENT
 await t
 end
 
@@ -252,7 +252,7 @@ end \"done\"
             other => format!("{other:?}"),
         };
         assert_eq!(code(run("panics").await), "notation_panicked");
-        assert_eq!(code(run("troubled").await), "E_PLACE");
+        assert_eq!(code(run("troubled").await), "E_ELEMENT");
         assert_eq!(run("waits").await, EphemeralEnd::OutOfTime);
         assert!(matches!(run("ends").await, EphemeralEnd::Ended(Outcome::Completed { .. })));
         let left = memory.kernel().store().instances(InstanceFilter::default(), Page::first(9));
