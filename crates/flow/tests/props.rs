@@ -173,7 +173,7 @@ fn a_state_of_another_source_or_format_is_a_fault() {
     };
     assert_eq!(code(&one, &begun.state), None);
     assert_eq!(code(&other, &begun.state).as_deref(), Some("corrupt_state"));
-    let newer = State { format: 2, ..begun.state.clone() };
+    let newer = State { format: begun.state.format + 1, ..begun.state.clone() };
     assert_eq!(code(&one, &newer).as_deref(), Some("corrupt_state"));
     let cut = State::new(1, begun.state.bytes[..begun.state.bytes.len() - 1].to_vec());
     assert_eq!(code(&one, &cut).as_deref(), Some("corrupt_state"));
