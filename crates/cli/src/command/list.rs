@@ -14,7 +14,9 @@ use super::eval::Eval;
 use super::instance::{Cancel, Logs, Ps, Show, Signal, Start};
 use super::key::Key;
 use super::serve::Serve;
+use super::simulate::Simulate;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
+use super::test::Test;
 use super::time::{Forecast, Incidents, Schedules, Timers, Why};
 use super::validate::Validate;
 use crate::client::ServerOptions;
@@ -28,6 +30,10 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Validate definitions without a server
     Validate(Validate),
+    /// Run definitions on a virtual clock, with stubs for what others do, and print what happens
+    Simulate(Simulate),
+    /// Run test files (*.test.yaml) on a virtual clock
+    Test(Test),
     /// Deploy a file, or all definitions of a directory
     Deploy(Deploy),
     /// Start an instance
@@ -84,6 +90,8 @@ impl Command {
             Self::Dev(dev) => dev.run(),
             Self::Serve(serve) => serve.run(),
             Self::Validate(validate) => validate.run(target.format),
+            Self::Simulate(simulate) => simulate.run(target.format),
+            Self::Test(test) => test.run(target.format),
             Self::Deploy(deploy) => deploy.run(target),
             Self::Start(start) => start.run(target),
             Self::Ps(ps) => ps.run(target),

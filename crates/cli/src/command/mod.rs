@@ -10,7 +10,9 @@ mod instance;
 mod key;
 mod list;
 mod serve;
+mod simulate;
 mod store;
+mod test;
 mod time;
 mod validate;
 

@@ -120,6 +120,13 @@ impl Builder {
         self
     }
 
+    /// Sets the source of random numbers, for runs that can be repeated.
+    #[must_use]
+    pub fn entropy(mut self, entropy: Box<dyn Entropy>) -> Self {
+        self.entropy = entropy;
+        self
+    }
+
     /// Sets what runs engine tasks.
     #[must_use]
     pub fn engine_tasks(mut self, engine_tasks: Arc<dyn EngineTasks>) -> Self {

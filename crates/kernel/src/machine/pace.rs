@@ -9,7 +9,8 @@
 //! of children fills every batch: first the room for background turns shrinks, then the batch.
 //! After a batch that left background turns waiting, the others of them rest for as long as it
 //! took. Without that a storm would use all processors, and a start would wait for them before the
-//! engine even knows of it.
+//! engine even knows of it. A storm that lasts rests for longer: its rows also cost checkpoints and
+//! cache, which no single batch shows.
 //!
 //! Only nearly full batches are measured: a small batch that took long had another reason.
 //!
@@ -34,6 +35,13 @@ const MIN_BACKGROUND_EFFECTS: usize = 12;
 
 /// Background turns rest for so long at most, in milliseconds.
 pub(super) const REST_MS: i64 = 20;
+
+/// From which age on a storm rests for how many times as long as its batches took, oldest first.
+const RESTS_BY_AGE_MS: [(i64, i64); 3] = [(1_000, 4), (250, 2), (0, 1)];
+
+/// Batches that leave background turns waiting belong to one storm if no more than this lies
+/// between them, in milliseconds.
+const STORM_GAP_MS: i64 = 200;
 
 /// The minimum size of a batch, in turns.
 const MIN_TURNS_PER_BATCH: usize = 32;
@@ -62,6 +70,8 @@ pub(super) struct Pace {
     background: usize,
     /// In real time: until then background turns rest, while starts come in.
     rests_until: Option<Timestamp>,
+    /// The first and the last batch of the current storm.
+    storm: Option<(Timestamp, Timestamp)>,
     /// The shortest small batch of the current period and of the one before.
     least_ms: [Option<i64>; 2],
     seen: u32,
@@ -71,9 +81,9 @@ impl Pace {
     /// Starts with the maximum.
     pub(super) fn new(most: usize) -> Self {
         let (turns, background) = (most.max(1), MIN_BACKGROUND_EFFECTS);
-        let (rests_until, least_ms) = (None, [None; 2]);
+        let (rests_until, storm, least_ms) = (None, None, [None; 2]);
         let effects = MAX_EFFECTS_PER_BATCH;
-        Self { turns, most: turns, effects, background, rests_until, least_ms, seen: 0 }
+        Self { turns, most: turns, effects, background, rests_until, storm, least_ms, seen: 0 }
     }
 
     /// The size of the next batch.
@@ -100,7 +110,7 @@ impl Pace {
     /// Records the size and duration of a batch that ends now.
     pub(super) fn saw(&mut self, size: BatchSize, took_ms: i64, mix: Mix, now: Timestamp) {
         if mix == Mix::MixedAndCut {
-            let rest = took_ms.clamp(0, REST_MS);
+            let rest = took_ms.saturating_mul(self.rests(now)).clamp(0, REST_MS);
             self.rests_until = (rest > 0).then(|| now.saturating_add_millis(rest));
         }
         // Larger ones would make every delay look normal in a storm that lasts.
@@ -136,6 +146,19 @@ impl Pace {
         } else if !took_long && size.effects * 2 > self.effects {
             self.effects = (self.effects + self.effects / 8).min(MAX_EFFECTS_PER_BATCH);
         }
+    }
+
+    /// How many times as long as it took the rest after a batch of a storm is.
+    fn rests(&mut self, now: Timestamp) -> i64 {
+        // A clock that went back begins a new storm.
+        let goes_on = |last: Timestamp| (0..=STORM_GAP_MS).contains(&now.saturating_since(last));
+        let since = match self.storm {
+            Some((since, last)) if goes_on(last) => since,
+            _ => now,
+        };
+        self.storm = Some((since, now));
+        let age = now.saturating_since(since);
+        RESTS_BY_AGE_MS.iter().find(|(from, _)| age >= *from).map_or(1, |(_, times)| *times)
     }
 
     fn remember(&mut self, took_ms: i64) {
@@ -287,6 +310,21 @@ mod tests {
         assert_eq!(pace.rests_until(), Some(now.saturating_add_millis(REST_MS)));
         pace.saw(light(20), 0, Mix::MixedAndCut, now);
         assert_eq!(pace.rests_until(), None);
+    }
+
+    #[test]
+    fn a_storm_that_lasts_rests_for_longer() {
+        let mut pace = Pace::new(512);
+        let at = |ms| Timestamp::default().saturating_add_millis(ms);
+        let mut rest = |ms| {
+            pace.saw(light(20), 3, Mix::MixedAndCut, at(ms));
+            pace.rests_until().map(|until| until.saturating_since(at(ms)))
+        };
+        assert_eq!(rest(0), Some(3));
+        assert_eq!((100..=300).step_by(100).filter_map(&mut rest).last(), Some(6));
+        assert_eq!((400..=1_100).step_by(100).filter_map(&mut rest).last(), Some(12));
+        assert_eq!(rest(1_100 + STORM_GAP_MS + 1), Some(3), "another storm");
+        assert_eq!(rest(0), Some(3), "the clock went back");
     }
 
     #[test]
