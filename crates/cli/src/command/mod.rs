@@ -3,15 +3,24 @@
 mod bench;
 mod completions;
 mod config;
+mod definition;
 mod deploy;
 mod dev;
 mod eval;
+mod event;
+mod incident;
 mod instance;
+mod instances;
 mod key;
 mod list;
+mod message;
+mod schedule;
 mod serve;
 mod store;
+mod target;
+mod task;
 mod time;
+mod timer;
 mod validate;
 
 pub(crate) use list::Command;
