@@ -1,5 +1,6 @@
 //! The command line of `bench`.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -54,8 +55,16 @@ pub(super) struct CommonArgs {
     pub(super) seconds: u64,
 
     /// How the figures are printed
-    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    #[arg(long, value_parser = report_format(), default_value = "table")]
     pub(super) format: OutputFormat,
+}
+
+/// A report is printed as a table or as JSON; lists of the other commands have more formats.
+fn report_format() -> impl TypedValueParser<Value = OutputFormat> {
+    PossibleValuesParser::new(["table", "json"]).map(|name| match name.as_str() {
+        "json" => OutputFormat::Json,
+        _ => OutputFormat::Table,
+    })
 }
 
 /// The output format. It is public because a global option of the same name in the surrounding
@@ -64,8 +73,14 @@ pub(super) struct CommonArgs {
 pub enum OutputFormat {
     /// Table for people
     Table,
-    /// JSON for programs
+    /// Table with more columns
+    Wide,
+    /// One JSON document
     Json,
+    /// JSON, one line for each entry
+    Jsonl,
+    /// YAML
+    Yaml,
 }
 
 /// Options of `bench kernel`.

@@ -189,8 +189,10 @@ impl Session {
 
     fn render(&self) -> Result<BenchOutput> {
         let text = match self.common.format {
-            OutputFormat::Table => table::render(&self.report),
-            OutputFormat::Json => serde_json::to_string_pretty(&self.report)?,
+            OutputFormat::Table | OutputFormat::Wide => table::render(&self.report),
+            OutputFormat::Json | OutputFormat::Jsonl | OutputFormat::Yaml => {
+                serde_json::to_string_pretty(&self.report)?
+            }
         };
         Ok(BenchOutput { text, missed_targets: self.report.missed() })
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
 use meantime_core::Source;
@@ -32,7 +32,7 @@ pub(crate) struct ServerOptions {
     #[arg(long, global = true, env = "MEANTIME_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
     /// Output format
-    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    #[arg(short = 'o', long, global = true, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }
 
@@ -79,6 +79,27 @@ impl Client {
         self.call(Method::GET, path, RequestBody::Empty)
     }
 
+    /// Returns a text that is not JSON, such as the source of a definition.
+    pub(crate) fn get_text(&self, path: &str) -> Result<String> {
+        self.runtime.block_on(async {
+            let response = self.send(Method::GET, path, RequestBody::Empty).await?;
+            let status = response.status();
+            let body = response.into_body().collect().await.context("the response was cut off")?;
+            let body = body.to_bytes();
+            if status.is_success() {
+                return String::from_utf8(body.to_vec()).context("the response is not text");
+            }
+            Err(refused(status, &body).into())
+        })
+    }
+
+    /// Returns after so many seconds.
+    pub(crate) fn pause(&self, seconds: u64) {
+        let for_ever = std::future::pending::<()>();
+        let wait = Duration::from_secs(seconds);
+        self.runtime.block_on(async { tokio::time::timeout(wait, for_ever).await.ok() });
+    }
+
     pub(crate) fn post(&self, path: &str, body: String) -> Result<Value> {
         self.call(Method::POST, path, RequestBody::Json(body))
     }
@@ -95,11 +116,7 @@ impl Client {
                 let text: &[u8] = if body.is_empty() { b"null" } else { &body };
                 return serde_json::from_slice(text).context("the response is not JSON");
             }
-            let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-            let (code, detail) = (text("code"), text("detail"));
-            let code = if code.is_empty() { status.to_string() } else { code };
-            Err(ClientError::Refused { code, detail, body: Box::new(value) }.into())
+            Err(refused(status, &body).into())
         })
     }
 
@@ -191,6 +208,15 @@ impl Client {
             ClientError::Unreachable { url: self.url.clone(), reason }.into()
         })
     }
+}
+
+/// The error of an answer whose status is one.
+fn refused(status: StatusCode, body: &[u8]) -> ClientError {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let (code, detail) = (text("code"), text("detail"));
+    let code = if code.is_empty() { status.to_string() } else { code };
+    ClientError::Refused { code, detail, body: Box::new(value) }
 }
 
 /// Percent-encodes a text for a path segment or a query value.

@@ -7,6 +7,7 @@ mod diagnostic;
 mod exit;
 mod server;
 mod show;
+mod yaml;
 
 use std::process::ExitCode;
 

@@ -13,6 +13,8 @@ use comfy_table::presets::NOTHING;
 pub(crate) use meantime_bench::OutputFormat as Format;
 use serde_json::Value;
 
+use crate::yaml;
+
 /// The output pipe was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the output was closed")]
@@ -23,17 +25,29 @@ pub(crate) type Column = (&'static str, fn(&Value) -> String);
 
 /// Prints a list.
 pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Result<()> {
-    if format == Format::Json {
-        return json(&Value::Array(items.to_vec()));
+    list_with(format, items, columns, &[])
+}
+
+/// Prints a list with more columns in the wide format.
+pub(crate) fn list_with(
+    format: Format,
+    items: &[Value],
+    columns: &[Column],
+    more: &[Column],
+) -> Result<()> {
+    if !is_for_people(format) {
+        return document(format, &Value::Array(items.to_vec()));
     }
     if items.is_empty() {
         return print_line("no entries");
     }
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(columns.iter().map(|(title, _)| *title));
+    let more = if format == Format::Wide { more } else { &[] };
+    let columns = || columns.iter().chain(more);
+    table.set_header(columns().map(|(title, _)| *title));
     for item in items {
-        table.add_row(columns.iter().map(|(_, read)| read(item)));
+        table.add_row(columns().map(|(_, read)| read(item)));
     }
     print_line(&table.to_string())
 }
@@ -48,15 +62,56 @@ pub(crate) fn pairs(pairs: &[(&str, String)]) -> Result<()> {
     print_line(&table.to_string())
 }
 
-/// Prints JSON.
-pub(crate) fn json(value: &Value) -> Result<()> {
-    print_line(&serde_json::to_string_pretty(value)?)
+/// Whether the output is for people, not for programs.
+pub(crate) const fn is_for_people(format: Format) -> bool {
+    matches!(format, Format::Table | Format::Wide)
+}
+
+/// Prints a document for programs.
+pub(crate) fn document(format: Format, value: &Value) -> Result<()> {
+    match (format, value) {
+        (Format::Jsonl, Value::Array(items)) => {
+            items.iter().try_for_each(|item| print_line(&item.to_string()))
+        }
+        (Format::Jsonl, value) => print_line(&value.to_string()),
+        (Format::Yaml, value) => print_line(yaml::render(value).trim_end()),
+        (Format::Table | Format::Wide | Format::Json, value) => {
+            print_line(&serde_json::to_string_pretty(value)?)
+        }
+    }
+}
+
+/// Prints one entry of a stream for programs: a line, or a document of YAML.
+pub(crate) fn entry(format: Format, value: &Value) -> Result<()> {
+    match format {
+        Format::Yaml => print_line(&format!("---\n{}", yaml::render(value).trim_end())),
+        _ => print_line(&value.to_string()),
+    }
+}
+
+/// Prints the answer to an operation that has nothing to show to people.
+pub(crate) fn done(format: Format, answer: &Value) -> Result<()> {
+    if is_for_people(format) { Ok(()) } else { document(format, answer) }
+}
+
+/// Clears a terminal, so that a list is shown again in its place.
+pub(crate) fn clear() -> Result<()> {
+    if io::stdout().is_terminal() {
+        let mut output = io::stdout().lock();
+        output.write_all(b"\x1b[H\x1b[2J").and_then(|()| output.flush()).context("the terminal")?;
+    }
+    Ok(())
 }
 
 /// Prints a line to stdout.
 pub(crate) fn print_line(text: &str) -> Result<()> {
+    print_text(&format!("{text}\n"))
+}
+
+/// Prints a text as it is.
+pub(crate) fn print_text(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
-    let written = writeln!(output, "{text}").and_then(|()| output.flush());
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         written => written.context("cannot write the output"),

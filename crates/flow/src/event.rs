@@ -65,6 +65,7 @@ fn failed_settlement(name: &'static str, failure: &Failure) -> Settlement {
 fn conflict_message(code: &str) -> String {
     match code {
         "unknown_definition" => "there is no workflow of this name".to_owned(),
+        "definition_paused" => "the workflow is paused by an operator".to_owned(),
         "key_taken" => "a running instance of this workflow has this key".to_owned(),
         "child_depth" => "children are nested too deeply".to_owned(),
         "tree_limit" => "too many instances live below the same root".to_owned(),

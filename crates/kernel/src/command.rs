@@ -9,6 +9,7 @@ use meantime_core::{
 
 use crate::history::AuditInfo;
 use crate::store;
+use minicbor::{Decode, Encode};
 
 /// One request.
 #[derive(Debug, Clone)]
@@ -21,6 +22,15 @@ pub enum Command {
         name: String,
         /// The version.
         version: u32,
+    },
+    /// Pauses a definition, or resumes it: a paused one starts no instances.
+    PauseDefinition {
+        /// The name; all its versions are paused.
+        name: String,
+        /// Whether it is paused from now on.
+        pauses: bool,
+        /// Actor and reason.
+        audit: AuditInfo,
     },
     /// Starts an instance.
     Start(StartCommand),
@@ -76,6 +86,15 @@ pub enum Command {
         /// Actor and reason.
         audit: AuditInfo,
     },
+    /// Suspends or resumes an instance.
+    Suspend {
+        /// The instance.
+        instance: InstanceId,
+        /// Which of the two.
+        what: Suspending,
+        /// Actor and reason.
+        audit: AuditInfo,
+    },
     /// Changes nothing: with [`Wait::Ended`] it is answered when the instance has ended.
     Await {
         /// The instance.
@@ -102,6 +121,15 @@ pub enum Command {
         token: Option<LeaseToken>,
         /// The report.
         report: Report,
+    },
+    /// An operator completes or fails a task in place of its worker, without a lease.
+    ReportByOperator {
+        /// The task.
+        task: TaskId,
+        /// The report.
+        report: Report,
+        /// Actor and reason.
+        audit: AuditInfo,
     },
     /// A worker extends its lease.
     Extend {
@@ -191,8 +219,19 @@ pub struct StartCommand {
     pub deadline_after: Option<String>,
     /// Tags by which it can be found.
     pub tags: Vec<String>,
+    /// The ended instance that it repeats, and who restarts it.
+    pub restart: Option<Restart>,
     /// An idempotency key, which makes a repetition harmless.
     pub idempotency: Option<String>,
+}
+
+/// A start that repeats an instance.
+#[derive(Debug, Clone)]
+pub struct Restart {
+    /// The instance that it repeats.
+    pub of: InstanceId,
+    /// Actor and reason.
+    pub audit: AuditInfo,
 }
 
 /// A claim of a worker.
@@ -238,6 +277,31 @@ pub enum Report {
         thrown: Option<Thrown>,
     },
 }
+
+/// Suspends or resumes an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspending {
+    /// Events wait from now on.
+    Suspend(SuspendedTimers),
+    /// The events that waited are taken.
+    Resume,
+}
+
+/// What the timers of an instance do while it is suspended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+#[cbor(index_only)]
+pub enum SuspendedTimers {
+    /// They keep their due instants, and do not fire before the instance is resumed.
+    #[default]
+    #[n(0)]
+    Freeze,
+    /// They fire at their instants. What they cause waits; the deadline ends the instance.
+    #[n(1)]
+    Run,
+}
+
+/// The code of a start of a paused definition, also by a parent or a schedule.
+pub const DEFINITION_PAUSED: &str = "definition_paused";
 
 /// The code of a schedule that breaks a rule (S11).
 pub const SCHEDULE_INVALID: &str = "SCHEDULE_INVALID";
@@ -401,6 +465,9 @@ pub enum Error {
         /// The version asked for.
         version: Option<u32>,
     },
+    /// The definition is paused: it starts no instances.
+    #[error("the definition {0:?} is paused: it starts no instances until it is resumed")]
+    DefinitionPaused(String),
     /// There is no such instance.
     #[error("there is no instance {0}")]
     UnknownInstance(InstanceId),
@@ -416,6 +483,9 @@ pub enum Error {
     /// The instance has ended.
     #[error("instance {0} has ended")]
     InstanceEnded(InstanceId),
+    /// The instance is suspended, and the command needs a turn of it.
+    #[error("instance {0} is suspended: resume it first")]
+    InstanceSuspended(InstanceId),
     /// Rows of the instance cannot be decoded: it can only be cancelled.
     #[error("instance {0} is damaged: what is stored of it cannot be decoded; it can be cancelled")]
     InstanceDamaged(InstanceId),
@@ -492,11 +562,13 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownDefinition { .. } => "unknown_definition",
+            Self::DefinitionPaused(_) => "definition_paused",
             Self::UnknownInstance(_) => "unknown_instance",
             Self::UnknownTask(_) => "unknown_task",
             Self::UnknownTimer(_) => "unknown_timer",
             Self::UnknownIncident(_) => "unknown_incident",
             Self::InstanceEnded(_) => "instance_ended",
+            Self::InstanceSuspended(_) => "instance_suspended",
             Self::InstanceDamaged(_) => "instance_damaged",
             Self::LeaseLost(_) => "lease_lost",
             Self::KeyTaken { .. } => "key_taken",

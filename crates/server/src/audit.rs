@@ -1,4 +1,5 @@
-//! Logs when operators read instances that a read guard protects.
+//! Logs when operators read instances that a read guard protects, and when they pause a
+//! definition.
 //!
 //! Read guards apply to the API of journeys. Operators with the permission to read see the same
 //! instances through the general API without a guard, also in the answers to commands; each such
@@ -7,6 +8,7 @@
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_journey::surface;
+use meantime_kernel::history::AuditInfo;
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -52,6 +54,13 @@ pub(crate) async fn log_guarded_reads_of(
         found.extend(definition.map(|definition| (instance, definition)));
     }
     log_guarded_read(app, caller, operation, found).await;
+}
+
+/// Logs that a definition is paused or resumed.
+pub(crate) fn log_definition_pause(definition: &str, pauses: bool, audit: &AuditInfo) {
+    let AuditInfo { actor: by, reason } = audit;
+    let operation = if pauses { "pauseDefinition" } else { "resumeDefinition" };
+    tracing::info!(target: AUDIT_TARGET, %by, operation, definition, reason, "changed a definition");
 }
 
 /// Whether a definition has a read guard.

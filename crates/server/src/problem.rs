@@ -47,6 +47,8 @@ pub(crate) enum ProblemCode {
     RateLimited,
     TooManyRequests,
     SlowRequest,
+    InstanceRunning,
+    InputUnknown,
     JourneyRunning,
     StepNotActive,
     NotCancellable,
@@ -56,7 +58,7 @@ pub(crate) enum ProblemCode {
 impl ProblemCode {
     /// All codes, for the test of the error pages.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::UnsupportedMediaType,
@@ -75,6 +77,8 @@ impl ProblemCode {
         Self::RateLimited,
         Self::TooManyRequests,
         Self::SlowRequest,
+        Self::InstanceRunning,
+        Self::InputUnknown,
         Self::JourneyRunning,
         Self::StepNotActive,
         Self::NotCancellable,
@@ -102,6 +106,8 @@ impl ProblemCode {
             Self::RateLimited => "rate_limited",
             Self::TooManyRequests => "too_many_requests",
             Self::SlowRequest => "slow_request",
+            Self::InstanceRunning => "instance_running",
+            Self::InputUnknown => "input_unknown",
             Self::JourneyRunning => "journey_running",
             Self::StepNotActive => "step_not_active",
             Self::NotCancellable => "not_cancellable",
@@ -127,9 +133,11 @@ impl ProblemCode {
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::TooManyRequests => StatusCode::SERVICE_UNAVAILABLE,
             Self::SlowRequest => StatusCode::REQUEST_TIMEOUT,
-            Self::JourneyRunning | Self::StepNotActive | Self::NotCancellable => {
-                StatusCode::CONFLICT
-            }
+            Self::InstanceRunning
+            | Self::InputUnknown
+            | Self::JourneyRunning
+            | Self::StepNotActive
+            | Self::NotCancellable => StatusCode::CONFLICT,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -283,6 +291,8 @@ impl From<Error> for Problem {
             | Error::ClockNotVirtual => StatusCode::NOT_FOUND,
             Error::InstanceEnded(_)
             | Error::InstanceDamaged(_)
+            | Error::InstanceSuspended(_)
+            | Error::DefinitionPaused(_)
             | Error::LeaseLost(_)
             | Error::KeyTaken { .. }
             | Error::NotResolvable(_)

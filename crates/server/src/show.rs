@@ -14,7 +14,8 @@ use crate::app::App;
 use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::wire::{
-    Incident, Instance, InstanceStatus, InstanceSummary, OutcomeView, VariableScope, WaitingFor,
+    Incident, Instance, InstanceStatus, InstanceSummary, OutcomeView, SuspensionState,
+    VariableScope, WaitingFor,
 };
 
 /// Maximum number of incidents that an instance shows.
@@ -101,6 +102,8 @@ async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Instanc
         parent: None,
         key: row.key.clone(),
         tags: row.meta.tags.clone(),
+        suspended: row.meta.suspended.as_deref().map(SuspensionState::from),
+        restart_of: row.meta.restart_of.map(|it| it.to_string()),
         damaged: Some(damaged.to_owned()),
     }
 }
@@ -129,6 +132,8 @@ async fn build_summary(
         parent: row.meta.lineage.as_ref().map(|it| it.parent.instance.to_string()),
         key: row.key.clone(),
         tags: row.meta.tags.clone(),
+        suspended: row.meta.suspended.as_deref().map(SuspensionState::from),
+        restart_of: row.meta.restart_of.map(|it| it.to_string()),
         damaged: None,
     })
 }
@@ -211,16 +216,20 @@ async fn open_incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, P
 
 /// The input of an instance: in its state before the first turn, in its history afterwards.
 async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
+    Ok(recorded_input(app, row).await?.unwrap_or_default())
+}
+
+/// The input of an instance; none if it was not recorded, because its start faulted.
+pub(crate) async fn recorded_input(app: &App, row: &InstanceRow) -> Result<Option<Json>, Problem> {
     if row.phase == Phase::Starting {
-        return Ok(row.start().map(|start| start.input).unwrap_or_default());
+        return Ok(row.start().map(|start| start.input));
     }
-    let Some(place) = row.meta.started_in else { return Ok(Json::null()) };
+    let Some(place) = row.meta.started_in else { return Ok(None) };
     let rows = app.store().history(place, 1).await?;
-    let input = rows.into_iter().flat_map(|row| row.records).find_map(|record| match record {
+    Ok(rows.into_iter().flat_map(|row| row.records).find_map(|record| match record {
         Record::Started { input, .. } => Some(input),
         _ => None,
-    });
-    Ok(input.unwrap_or_default())
+    }))
 }
 
 /// Variables as an object, also if there are none.

@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use meantime_core::{Source, Timestamp};
+use meantime_core::{InstanceId, Source, TaskId, Timestamp};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
     ApiKey, App, Engine, NewKey, ProfileSettings, Role, Settings, SourceFormats, log_filter,
@@ -48,6 +48,8 @@ getDefinitionVersionSource    viewer operator deployer admin
 getDefinitionVersionGraph     viewer operator deployer admin
 getDefinitionGraph            viewer operator deployer admin
 undeployDefinitionVersion     deployer admin
+pauseDefinition               operator admin
+resumeDefinition              operator admin
 startInstance                 operator admin
 listInstances                 viewer operator deployer admin
 getInstance                   viewer operator deployer admin
@@ -58,6 +60,9 @@ setInstanceScopeVariables     operator admin
 getInstanceHistory            viewer operator deployer admin
 getInstanceTimeline           viewer operator deployer admin
 cancelInstance                operator admin
+suspendInstance               operator admin
+resumeInstance                operator admin
+restartInstance               operator admin
 startJourney                  operator admin public
 listJourneys                  viewer operator deployer admin
 getJourney                    viewer operator deployer admin public
@@ -559,6 +564,23 @@ async fn keys_have_names_and_an_end() {
     assert_eq!(node.send("GET", "/metrics", &[worker]).await.0, StatusCode::FORBIDDEN);
 }
 
+/// A reason in place of a token is for operators: a worker that lost its lease cannot use one.
+#[tokio::test]
+async fn only_operators_report_on_a_task_without_a_lease() {
+    let keys = keys();
+    let node = Stage::new(Arc::new(MemoryStore::new()), &keys.settings).await;
+    let expected = [(1, "unknown_task"), (2, "forbidden"), (4, "unknown_task")];
+    let task = TaskId(InstanceId::new(1, 1).effect(1, 0));
+    let uris = ["complete", "fail"].map(|verb| format!("/api/v1/tasks/{task}/{verb}"));
+    for ((role, code), uri) in expected.iter().flat_map(|it| uris.iter().map(move |uri| (it, uri)))
+    {
+        let (name, key) = &keys.by_role[*role];
+        let body = json!({ "reason": "by hand" }).to_string();
+        let (_, answer) = node.ask("POST", uri, &shown(&key.secret)[..1], body).await;
+        assert_eq!(answer["code"], *code, "{uri} as {name}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn two_hosts_are_refused() {
     let keys = keys();
@@ -579,6 +601,7 @@ async fn two_hosts_are_refused() {
 const NOT_READING: &str = "
 deployDefinitions listDefinitions getDefinition listDefinitionVersions getDefinitionVersionSource
 getDefinitionVersionGraph getDefinitionGraph undeployDefinitionVersion
+pauseDefinition resumeDefinition
 startJourney listJourneys getJourney getJourneyResult submitJourneyStep callApi
 signalInstance publishMessage broadcastSignal
 claimTasks completeTask failTask extendTaskLease completeTasks assignTask unassignTask
@@ -626,7 +649,10 @@ fn guarded_reads(known: &Known) -> Vec<(&'static str, &'static str, String, Valu
         // These change the instance, and show it.
         ("startInstance", "POST", "/instances".to_owned(), json!({ "definition": subject })),
         ("setInstanceVariables", "PATCH", format!("/instances/{id}/variables"), json!({ "a": 1 })),
+        ("suspendInstance", "POST", format!("/instances/{id}/suspend"), json!({})),
+        ("resumeInstance", "POST", format!("/instances/{id}/resume"), json!({})),
         ("cancelInstance", "POST", format!("/instances/{id}/cancel"), json!({})),
+        ("restartInstance", "POST", format!("/instances/{id}/restart"), json!({})),
         ("cancelJourney", "POST", format!("/journeys/{other}/steps/cancel"), Value::Null),
     ]
 }

@@ -39,6 +39,16 @@ class Clients(unittest.TestCase):
         ids = [it[2]["id"] for it in self.server.calls]
         self.assertEqual((len(ids), len({*ids})), (3, 1))
 
+    def test_an_instance_is_suspended_and_resumed_however_often_it_is_sent(self):
+        answers = iter([DROPPED, (200, {"id": "in_1"})])
+        self.server.on("/api/v1/instances/in_1/suspend", lambda body: next(answers))
+        self.server.on("/api/v1/instances/in_1/resume", lambda body: (200, {"id": "in_1"}))
+        self.client.suspend("in_1", "orders are lost", timers="run")
+        self.client.resume("in_1")
+        bodies = [it[2] for it in self.server.calls]
+        suspension = {"timers": "run", "reason": "orders are lost"}
+        self.assertEqual(bodies, [suspension, suspension, {}])
+
     def test_a_signal_is_never_sent_twice_when_the_first_may_have_arrived(self):
         path = "/api/v1/instances/in_1/signals/go"
         self.server.on("/api/v1/why/x", lambda body: (200, {}))

@@ -107,6 +107,21 @@ export class Client {
     return this.#call("POST", path, { reason }, { repeatable: true });
   }
 
+  /**
+   * Suspends an instance: its events wait until it is resumed. With `timers: "run"` its timers and
+   * its deadline run on.
+   */
+  suspend(id: string, reason?: string, timers: "freeze" | "run" = "freeze"): Promise<Json> {
+    const path = `${API}/instances/${part(id)}/suspend`;
+    return this.#call("POST", path, { reason, timers }, { repeatable: true });
+  }
+
+  /** Resumes a suspended instance. */
+  resume(id: string, reason?: string): Promise<Json> {
+    const path = `${API}/instances/${part(id)}/resume`;
+    return this.#call("POST", path, { reason }, { repeatable: true });
+  }
+
   /** Sends a signal to an instance. */
   signal(id: string, name: string, payload: Json = null): Promise<Json> {
     const path = `${API}/instances/${part(id)}/signals/${part(name)}`;

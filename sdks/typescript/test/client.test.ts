@@ -43,6 +43,16 @@ test("one call starts one instance, however often it is sent", async () => {
   assert.equal(new Set(keys.slice(1)).size, 1);
 });
 
+test("an instance is suspended and resumed, however often it is sent", async () => {
+  server.on("/api/v1/instances/in_1/suspend", oneByOne(DROPPED, [200, { id: "in_1" }]));
+  server.on("/api/v1/instances/in_1/resume", () => [200, { id: "in_1" }]);
+  await client.suspend("in_1", "orders are lost", "run");
+  await client.resume("in_1");
+  const bodies = server.calls.map(({ body }) => body);
+  const suspension = { reason: "orders are lost", timers: "run" };
+  assert.deepEqual(bodies, [suspension, suspension, {}]);
+});
+
 test("one call publishes one message, however often it is sent", async () => {
   server.on("/api/v1/messages", oneByOne(DROPPED, [503, {}], [202, { id: "m" }]));
   await client.publish("paid", { amount: 1 });

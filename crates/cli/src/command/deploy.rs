@@ -52,7 +52,7 @@ impl Deploy {
                 }
             }
         }
-        if !refused || !deployed.is_empty() || target.format == Format::Json {
+        if !refused || !deployed.is_empty() || !show::is_for_people(target.format) {
             show::list(target.format, &deployed, DEPLOY_COLUMNS)?;
         }
         Ok(if refused { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS })
@@ -73,7 +73,7 @@ fn show_refusal(file: &DefinitionFile, error: anyhow::Error, format: Format) -> 
         Some(ClientError::Refused { code, body, .. }) if code == "invalid_definition" => body,
         _ => return Err(error),
     };
-    if format == Format::Json {
+    if !show::is_for_people(format) {
         show::print_error(&serde_json::to_string_pretty(body)?);
         return Ok(());
     }

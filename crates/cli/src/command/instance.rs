@@ -1,11 +1,14 @@
-//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: commands for instances.
+//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: commands for instances; `instances` has them
+//! too.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::target::{
+    ListOptions, Reason, instance_id, instance_path, path_with_query, read_json_argument,
+};
 use crate::client::{Client, ServerOptions, percent_encode};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
@@ -18,8 +21,8 @@ const RESULT_POLL_WAIT: &str = "PT20S";
 pub(crate) struct Start {
     /// Name of the definition
     name: String,
-    /// Input as JSON, or @FILE to read it from a file
-    #[arg(long, value_name = "JSON|@FILE")]
+    /// Input as JSON, or @FILE to read it from a file, @- from stdin
+    #[arg(long, value_name = "JSON|@FILE|@-")]
     input: Option<String>,
     /// Business key, unique among running instances of the definition
     #[arg(long)]
@@ -64,35 +67,27 @@ impl Start {
     }
 }
 
-/// Reads JSON from the argument, or from the file that `@FILE` names.
-fn read_json_argument(argument: &str) -> Result<String> {
-    let text = match argument.strip_prefix('@') {
-        Some(path) => std::fs::read_to_string(Path::new(path)).with_context(|| path.to_owned())?,
-        None => argument.to_owned(),
-    };
-    serde_json::from_str::<&serde_json::value::RawValue>(&text).context("not valid JSON")?;
-    Ok(text)
-}
-
 fn has_ended(instance: &Value) -> bool {
     instance["status"] != "running"
 }
 
 /// Prints an instance. The exit code is 1 if the instance has failed.
-fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
-    if format == Format::Json {
-        show::json(instance)?;
+pub(super) fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
+    if !show::is_for_people(format) {
+        show::document(format, instance)?;
     } else {
         show::pairs(&[
             ("instance", text(&instance["id"])),
             ("definition", format!("{} {}", text(&instance["definition"]), instance["version"])),
-            ("status", text(&instance["status"])),
+            ("status", status_of(instance)),
+            ("suspended", suspension_of(instance)),
             ("error", error_of(instance)),
             ("waiting for", waiting_of(instance)),
             ("started", text(&instance["startedAt"])),
             ("ended", text(&instance["endedAt"])),
             ("deadline", text(&instance["deadlineAt"])),
             ("key", text(&instance["key"])),
+            ("restart of", text(&instance["restartOf"])),
             ("input", instance["input"].to_string()),
             ("variables", pretty(&instance["variables"])),
             ("output", pretty(&instance["output"])),
@@ -100,6 +95,17 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
     }
     let failed = instance["status"] == "failed";
     Ok(if failed { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS })
+}
+
+fn suspension_of(instance: &Value) -> String {
+    let it = &instance["suspended"];
+    if it.is_null() {
+        return String::new();
+    }
+    let reason = text(&it["by"]["reason"]);
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let timers = if it["timers"] == "run" { "; its timers run" } else { "; its timers are frozen" };
+    format!("since {} by {}{reason}{timers}", text(&it["since"]), text(&it["by"]["actor"]))
 }
 
 fn pretty(value: &Value) -> String {
@@ -133,6 +139,9 @@ pub(crate) struct Ps {
     /// Only instances of this definition
     #[arg(long)]
     definition: Option<String>,
+    /// Only of this notation: flow, journey or bpmn
+    #[arg(long)]
+    notation: Option<String>,
     /// Only with this status: running, completed, failed or cancelled
     #[arg(long)]
     status: Option<String>,
@@ -142,58 +151,77 @@ pub(crate) struct Ps {
     /// Only with this tag
     #[arg(long)]
     tag: Option<String>,
+    /// Only started at or after this instant
+    #[arg(long, value_name = "INSTANT")]
+    started_after: Option<String>,
+    /// Only started before this instant
+    #[arg(long, value_name = "INSTANT")]
+    started_before: Option<String>,
+    /// Only waiting for something of this kind, such as task, timer or message
+    #[arg(long, value_name = "KIND")]
+    waiting_for: Option<String>,
     /// Only with an open incident
     #[arg(long)]
     incidents: bool,
-    /// Maximum number of entries
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[command(flatten)]
+    list: ListOptions,
 }
 
 const PS_COLUMNS: &[Column] = &[
     ("INSTANCE", |it| text(&it["id"])),
     ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
-    ("STATUS", |it| text(&it["status"])),
+    ("STATUS", status_of),
     ("WAITING FOR", waiting_of),
     ("STARTED", |it| text(&it["startedAt"])),
     ("KEY", |it| text(&it["key"])),
 ];
 
+const PS_WIDE_COLUMNS: &[Column] = &[
+    ("NOTATION", |it| text(&it["notation"])),
+    ("ENDED", |it| text(&it["endedAt"])),
+    ("DEADLINE", |it| text(&it["deadlineAt"])),
+    ("ERROR", error_of),
+    ("PARENT", |it| text(&it["parent"])),
+    ("TAGS", |it| {
+        it["tags"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(" ")
+    }),
+];
+
 impl Ps {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let client = Client::new(target)?;
         let filters = [
             ("definition", self.definition),
+            ("notation", self.notation),
             ("status", self.status),
             ("key", self.key),
             ("tag", self.tag),
+            ("startedAfter", self.started_after),
+            ("startedBefore", self.started_before),
+            ("waitingFor", self.waiting_for),
             ("hasIncident", self.incidents.then(|| "true".to_owned())),
         ];
-        let items = client.list(&path_with_query("/instances", &filters), self.limit)?;
-        show::list(target.format, &items, PS_COLUMNS)?;
-        Ok(ExitCode::SUCCESS)
+        let path = path_with_query("/instances", &filters);
+        self.list.show(target, &path, PS_COLUMNS, PS_WIDE_COLUMNS)
     }
 }
 
-/// Appends the filters that have a value as a query.
-pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) -> String {
-    let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let given: Vec<String> =
-        given.map(|(name, it)| format!("{name}={}", percent_encode(it))).collect();
-    if given.is_empty() { path.to_owned() } else { format!("{path}?{}", given.join("&")) }
+/// The status of an instance, and whether it is suspended.
+fn status_of(instance: &Value) -> String {
+    let status = text(&instance["status"]);
+    if instance["suspended"].is_null() { status } else { format!("{status}, suspended") }
 }
 
 /// Shows an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// Id of the instance
+    /// Id of the instance, or key:KEY
     id: String,
 }
 
 impl Show {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let instance =
-            Client::new(target)?.get(&format!("/instances/{}", percent_encode(&self.id)))?;
+        let client = Client::new(target)?;
+        let instance = client.get(&instance_path(&client, &self.id)?)?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -202,18 +230,18 @@ impl Show {
 /// Cancels an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cancel {
-    /// Id of the instance
+    /// Id of the instance, or key:KEY
     id: String,
-    /// The reason, recorded in the history
-    #[arg(long)]
-    reason: Option<String>,
+    #[command(flatten)]
+    reason: Reason,
 }
 
 impl Cancel {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let body = json!({ "reason": self.reason }).to_string();
-        let path = format!("/instances/{}/cancel", percent_encode(&self.id));
-        let instance = Client::new(target)?.post(&path, body)?;
+        let body = json!({ "reason": self.reason.reason }).to_string();
+        let client = Client::new(target)?;
+        let path = format!("{}/cancel", instance_path(&client, &self.id)?);
+        let instance = client.post(&path, body)?;
         show_instance(target.format, &instance)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -222,26 +250,22 @@ impl Cancel {
 /// Sends a signal to an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Signal {
-    /// Id of the instance
+    /// Id of the instance, or key:KEY
     id: String,
     /// Name of the signal
     name: String,
-    /// Payload as JSON, or @FILE to read it from a file
-    #[arg(value_name = "JSON|@FILE", default_value = "null")]
+    /// Payload as JSON, or @FILE to read it from a file, @- from stdin
+    #[arg(value_name = "JSON|@FILE|@-", default_value = "null")]
     payload: String,
 }
 
 impl Signal {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let path = format!(
-            "/instances/{}/signals/{}",
-            percent_encode(&self.id),
-            percent_encode(&self.name)
-        );
-        let answer = Client::new(target)?.post(&path, read_json_argument(&self.payload)?)?;
-        if target.format == Format::Json {
-            show::json(&answer)?;
-        }
+        let client = Client::new(target)?;
+        let instance = instance_path(&client, &self.id)?;
+        let path = format!("{instance}/signals/{}", percent_encode(&self.name));
+        let answer = client.post(&path, read_json_argument(&self.payload)?)?;
+        show::done(target.format, &answer)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -249,7 +273,7 @@ impl Signal {
 /// Shows the history of an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// Id of the instance
+    /// Id of the instance, or key:KEY
     id: String,
     /// Keep printing new events until the instance ends
     #[arg(short, long)]
@@ -265,7 +289,7 @@ const LOG_COLUMNS: &[Column] =
 impl Logs {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
         let client = Client::new(target)?;
-        let id = percent_encode(&self.id);
+        let id = percent_encode(&instance_id(&client, &self.id)?);
         if !self.follow {
             let items = client.list(&format!("/instances/{id}/history"), self.limit)?;
             show::list(target.format, &items, LOG_COLUMNS)?;
@@ -277,8 +301,8 @@ impl Logs {
             let mut goes_on = true;
             for record in event["records"].as_array().into_iter().flatten() {
                 goes_on &= record["type"] != "ended";
-                if target.format == Format::Json {
-                    show::print_line(&record.to_string())?;
+                if !show::is_for_people(target.format) {
+                    show::entry(target.format, record)?;
                 } else {
                     let parts =
                         [text(&record["at"]), text(&record["type"]), describe_event(record)];
@@ -292,7 +316,7 @@ impl Logs {
 }
 
 /// Describes a history event in one line.
-fn describe_event(entry: &Value) -> String {
+pub(super) fn describe_event(entry: &Value) -> String {
     let members = ["name", "element", "dueAt", "cause", "code", "message"];
     let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());
     let by = entry["by"]["actor"].as_str().map(|actor| {

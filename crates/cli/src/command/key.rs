@@ -26,7 +26,7 @@ impl Key {
     pub(crate) fn run(self, format: Format) -> Result<ExitCode> {
         let key = new_key();
         let Self { role, name, expires_at } = self;
-        if format == Format::Json {
+        if !show::is_for_people(format) {
             let mut shown = serde_json::json!({
                 "key": key.secret, "id": key.id, "sha256": key.sha256, "role": role,
             });
@@ -36,7 +36,7 @@ impl Key {
             if let Some(end) = expires_at {
                 shown["expiresAt"] = end.to_string().into();
             }
-            show::json(&shown)?;
+            show::document(format, &shown)?;
             return Ok(ExitCode::SUCCESS);
         }
         show::print_line(&format!("API key, shown only once:\n\n  {}\n", key.secret))?;

@@ -8,16 +8,24 @@ use meantime_bench::{Bench, BenchChild};
 use super::bench;
 use super::completions::Completions;
 use super::config::Config;
+use super::definition::Definitions;
 use super::deploy::Deploy;
 use super::dev::Dev;
 use super::eval::Eval;
+use super::event::{Clock, Events};
+use super::incident::Incidents;
 use super::instance::{Cancel, Logs, Ps, Show, Signal, Start};
+use super::instances::{Instances, Vars};
 use super::key::Key;
+use super::message::{Messages, Signals};
+use super::schedule::Schedules;
 use super::serve::Serve;
 use super::simulate::Simulate;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
+use super::task::Tasks;
 use super::test::Test;
-use super::time::{Forecast, Incidents, Schedules, Timers, Why};
+use super::time::{Forecast, Why};
+use super::timer::Timers;
 use super::validate::Validate;
 use crate::client::ServerOptions;
 
@@ -48,15 +56,31 @@ pub(crate) enum Command {
     Signal(Signal),
     /// Show the history of an instance
     Logs(Logs),
-    /// List armed timers and deadlines
+    /// Everything about instances: list, show, suspend, resume, restart, cancel
+    Instances(Instances),
+    /// List and correct variables of an instance
+    Vars(Vars),
+    /// List tasks; claim, complete, fail and assign them
+    Tasks(Tasks),
+    /// Publish messages
+    Messages(Messages),
+    /// Broadcast signals
+    Signals(Signals),
+    /// List definitions; show their source, undeploy versions
+    Definitions(Definitions),
+    /// Print what happens
+    Events(Events),
+    /// Show a virtual clock, and move it
+    Clock(Clock),
+    /// List armed timers and deadlines; move, fire, freeze and release them
     Timers(Timers),
-    /// List schedules
+    /// List schedules; create, pause, resume, trigger, backfill and delete them
     Schedules(Schedules),
     /// Show everything that will fire
     Forecast(Forecast),
     /// Explain an instance, timer, task, schedule or occurrence
     Why(Why),
-    /// List open incidents
+    /// List open incidents; retry and resolve them
     Incidents(Incidents),
     /// Back up a store online
     Backup(Backup),
@@ -99,6 +123,14 @@ impl Command {
             Self::Cancel(cancel) => cancel.run(target),
             Self::Signal(signal) => signal.run(target),
             Self::Logs(logs) => logs.run(target),
+            Self::Instances(instances) => instances.run(target),
+            Self::Vars(vars) => vars.run(target),
+            Self::Tasks(tasks) => tasks.run(target),
+            Self::Messages(messages) => messages.run(target),
+            Self::Signals(signals) => signals.run(target),
+            Self::Definitions(definitions) => definitions.run(target),
+            Self::Events(events) => events.run(target),
+            Self::Clock(clock) => clock.run(target),
             Self::Timers(timers) => timers.run(target),
             Self::Schedules(schedules) => schedules.run(target),
             Self::Forecast(forecast) => forecast.run(target),

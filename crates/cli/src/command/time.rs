@@ -1,86 +1,12 @@
-//! `timers`, `schedules`, `forecast`, `why`, `incidents`: lists and explanations.
+//! `forecast`, `why`: what will fire, and explanations.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::instance::path_with_query;
+use super::target::{instance_id, path_with_query};
 use crate::client::{Client, ServerOptions, percent_encode};
-use crate::show::{self, Column, Format, text};
-
-/// Lists armed timers and deadlines.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Timers {
-    /// Only of this instance
-    #[arg(long)]
-    instance: Option<String>,
-    /// Only of this definition
-    #[arg(long)]
-    definition: Option<String>,
-    /// Only due before this instant
-    #[arg(long)]
-    before: Option<String>,
-    /// Maximum number of entries
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
-}
-
-const TIMER_COLUMNS: &[Column] = &[
-    ("DUE", |it| text(&it["dueAt"])),
-    ("KIND", |it| text(&it["kind"])),
-    ("TIMER", |it| text(&it["id"])),
-    ("DEFINITION", |it| text(&it["definition"])),
-    ("ELEMENT", |it| text(&it["element"])),
-    ("FROZEN", |it| if it["frozen"] == true { "yes".to_owned() } else { String::new() }),
-];
-
-impl Timers {
-    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let filters = [
-            ("instance", self.instance),
-            ("definition", self.definition),
-            ("dueBefore", self.before),
-        ];
-        let items = Client::new(target)?.list(&path_with_query("/timers", &filters), self.limit)?;
-        show::list(target.format, &items, TIMER_COLUMNS)?;
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Lists schedules.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Schedules {
-    /// Only schedules that start this definition
-    #[arg(long)]
-    definition: Option<String>,
-    /// Only in this state: active, paused or completed
-    #[arg(long)]
-    state: Option<String>,
-    /// Maximum number of entries
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
-}
-
-const SCHEDULE_COLUMNS: &[Column] = &[
-    ("SCHEDULE", |it| text(&it["id"])),
-    ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
-    ("SUBJECT", |it| text(&it["subject"])),
-    ("RULE", |it| format!("{}{}", text(&it["interval"]), text(&it["cron"]))),
-    ("ZONE", |it| text(&it["zone"])),
-    ("NEXT", |it| text(&it["nextAt"])),
-    ("RUNS", |it| text(&it["runsExecuted"])),
-    ("STATE", |it| text(&it["state"])),
-];
-
-impl Schedules {
-    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let filters = [("definition", self.definition), ("state", self.state)];
-        let items =
-            Client::new(target)?.list(&path_with_query("/schedules", &filters), self.limit)?;
-        show::list(target.format, &items, SCHEDULE_COLUMNS)?;
-        Ok(ExitCode::SUCCESS)
-    }
-}
+use crate::show::{self, Column, text};
 
 /// Shows everything that will fire.
 #[derive(Debug, clap::Args)]
@@ -124,8 +50,8 @@ impl Forecast {
             ("cursor", self.cursor),
         ];
         let forecast = Client::new(target)?.get(&path_with_query("/forecast", &filters))?;
-        if target.format == Format::Json {
-            show::json(&forecast)?;
+        if !show::is_for_people(target.format) {
+            show::document(target.format, &forecast)?;
             return Ok(ExitCode::SUCCESS);
         }
         let (part, columns) =
@@ -142,48 +68,20 @@ impl Forecast {
 /// Explains an instance, timer, task, schedule or occurrence.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
-    /// Id of an instance, timer, task, schedule or occurrence
+    /// Id of an instance, timer, task, schedule or occurrence; key:KEY for an instance
     id: String,
 }
 
 impl Why {
     pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let why = Client::new(target)?.get(&format!("/why/{}", percent_encode(&self.id)))?;
-        if target.format == Format::Json {
-            show::json(&why)?;
+        let client = Client::new(target)?;
+        let id = instance_id(&client, &self.id)?;
+        let why = client.get(&format!("/why/{}", percent_encode(&id)))?;
+        if !show::is_for_people(target.format) {
+            show::document(target.format, &why)?;
         } else {
             show::print_line(&text(&why["explanation"]))?;
         }
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Lists open incidents.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Incidents {
-    /// Only of this instance
-    #[arg(long)]
-    instance: Option<String>,
-    /// Maximum number of entries
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
-}
-
-const INCIDENT_COLUMNS: &[Column] = &[
-    ("INCIDENT", |it| text(&it["id"])),
-    ("INSTANCE", |it| text(&it["instanceId"])),
-    ("SINCE", |it| text(&it["raisedAt"])),
-    ("CODE", |it| text(&it["code"])),
-    ("MESSAGE", |it| text(&it["message"])),
-    ("ELEMENT", |it| text(&it["element"])),
-];
-
-impl Incidents {
-    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let filters = [("instance", self.instance)];
-        let items =
-            Client::new(target)?.list(&path_with_query("/incidents", &filters), self.limit)?;
-        show::list(target.format, &items, INCIDENT_COLUMNS)?;
         Ok(ExitCode::SUCCESS)
     }
 }

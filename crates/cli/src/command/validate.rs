@@ -41,10 +41,10 @@ impl Validate {
         let is_error = |it: &Diagnostic| it.severity == Severity::Error;
         let errors =
             validated.iter().flat_map(|(_, found)| found).filter(|it| is_error(it)).count();
-        if format == Format::Json {
+        if !show::is_for_people(format) {
             let all =
                 validated.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
-            show::json(&json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
+            show::document(format, &json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
         } else {
             let colors = show::colors();
             for (file, found) in &validated {

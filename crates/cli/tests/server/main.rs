@@ -7,6 +7,7 @@ mod everyday;
 mod http;
 mod journeys;
 mod memory;
+mod operate;
 mod postgres;
 mod request;
 mod tour;

@@ -471,6 +471,14 @@ impl Kernel {
         Ok(rows.first().filter(|row| !row.retired).map(|row| row.id))
     }
 
+    /// Whether a definition is paused, as far as this node knows.
+    pub async fn is_definition_paused(&self, name: &str) -> Result<bool, Error> {
+        let (answer, answered) = oneshot::channel();
+        let question = LoopMessage::IsPaused(name.to_owned(), answer);
+        self.messages.send(question).map_err(|_| self.stopped())?;
+        answered.await.map_err(|_| self.stopped())
+    }
+
     /// A definition with its notation; `None` if this release cannot load it.
     pub async fn definition(
         &self,

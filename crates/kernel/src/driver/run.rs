@@ -78,6 +78,8 @@ pub(super) enum LoopMessage {
     Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
     /// Asks for the latest version of a name.
     Latest(String, oneshot::Sender<Option<DefinitionId>>),
+    /// Whether a definition is paused.
+    IsPaused(String, oneshot::Sender<bool>),
     Advance(Advance),
     ClockMoved,
     Counters(oneshot::Sender<(Counters, Levels)>),
@@ -512,6 +514,9 @@ impl Run {
             LoopMessage::Abandon(ticket) => self.feed(Input::Abandon(ticket)),
             LoopMessage::Definition(id, answer) => {
                 let _ = answer.send(self.machine.definition(id));
+            }
+            LoopMessage::IsPaused(name, answer) => {
+                let _ = answer.send(self.machine.is_definition_paused(&name));
             }
             LoopMessage::Latest(name, answer) => {
                 let _ = answer.send(self.machine.latest(&name));

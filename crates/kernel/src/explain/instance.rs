@@ -35,9 +35,17 @@ pub fn explain_instance(
         };
         format!("needs an operator{element}: {code}: {message}{others}; it ")
     });
+    let suspended = row.meta.suspended.as_ref().map_or_else(String::new, |suspension| {
+        let (since, actor) = (suspension.since, &suspension.audit.actor);
+        let reason = match suspension.audit.reason.as_str() {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
+        };
+        format!("was suspended at {since} by {actor}{reason}, and takes no turns; it ")
+    });
     let closing = if row.phase == Phase::Closing { "is closing and " } else { "" };
     let waits = waits(row, view, tasks, !incidents.is_empty(), now);
-    format!("the instance {incident}{closing}{waits}{}", deadline(row))
+    format!("the instance {suspended}{incident}{closing}{waits}{}", deadline(row))
 }
 
 fn ended(row: &InstanceRow) -> String {

@@ -266,8 +266,8 @@ impl Machine {
                     self.apply_cache_update(cache_update);
                 }
                 self.spread(&done, Some(row.definition));
-                let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
-                    && row.meta.held.is_none();
+                let goes_on =
+                    matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.may_go_on();
                 let ended = row.phase.is_ended();
                 let starts = matches!(
                     entry.items.first(),

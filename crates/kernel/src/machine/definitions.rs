@@ -79,6 +79,8 @@ pub(super) struct Definitions {
     notations: Notations,
     loaded: BTreeMap<DefinitionId, Loaded>,
     versions: BTreeMap<String, Vec<Version>>,
+    /// Names that start no instances.
+    paused: BTreeSet<String>,
     loading: BTreeSet<DefinitionId>,
     /// Instances whose turn waits until their definition is loaded.
     waiting: BTreeMap<DefinitionId, Vec<InstanceId>>,
@@ -108,6 +110,7 @@ impl Definitions {
             notations,
             loaded: BTreeMap::new(),
             versions: BTreeMap::new(),
+            paused: BTreeSet::new(),
             loading: BTreeSet::new(),
             waiting: BTreeMap::new(),
         }
@@ -141,6 +144,20 @@ impl Definitions {
         for known in versions.filter(|known| known.version == version) {
             known.retired = true;
         }
+    }
+
+    /// A name is paused, or resumed.
+    pub(super) fn set_paused(&mut self, name: &str, is_paused: bool) {
+        if is_paused {
+            self.paused.insert(name.to_owned());
+        } else {
+            self.paused.remove(name);
+        }
+    }
+
+    /// Whether a name starts no instances.
+    pub(super) fn is_paused(&self, name: &str) -> bool {
+        self.paused.contains(name)
     }
 
     pub(super) fn get(&self, id: DefinitionId) -> Option<&Loaded> {

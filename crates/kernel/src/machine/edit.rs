@@ -111,6 +111,11 @@ impl TurnBuilder {
             return;
         }
         match cause {
+            IncidentCause::Element(_) if self.suspended().is_some() => {
+                let answer = self.suspended().map_or(Ok(Reply::Done), Err);
+                self.answer(number, answer);
+                return;
+            }
             IncidentCause::Element(key) => {
                 let event = Event::IncidentRetried { incident: id, key: Some(key) };
                 self.deliver(event, EventSource::MailboxItem(number));
@@ -169,6 +174,10 @@ impl TurnBuilder {
             IncidentCause::Element(_) if is_injected(InjectedBug::CloseWithoutResolving) => {
                 self.answer(number, Ok(Reply::Done));
                 self.close_incident(id, Some(audit.clone()));
+            }
+            IncidentCause::Element(_) if self.suspended().is_some() => {
+                let answer = self.suspended().map_or(Ok(Reply::Done), Err);
+                self.answer(number, answer);
             }
             IncidentCause::Element(key) => {
                 self.answer(number, Ok(Reply::Done));

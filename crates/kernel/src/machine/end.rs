@@ -17,6 +17,7 @@ pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 impl TurnBuilder {
     /// Fixes the outcome; only children still have to end. The deadline no longer applies.
     pub(super) fn close(&mut self, outcome: Outcome) {
+        self.end_suspension();
         self.cancel_everything(&outcome);
         if self.row.phase != Phase::Closing {
             self.records.push(Record::Closing);
@@ -29,6 +30,7 @@ impl TurnBuilder {
 
     /// Ends the instance. An ended instance never changes again.
     pub(super) fn end(&mut self, outcome: Outcome, env: &mut TurnEnv<'_>) {
+        self.end_suspension();
         let outcome = self.row.meta.outcome.take().unwrap_or(outcome);
         self.cancel_everything(&outcome);
         let normal_end = matches!(outcome, Outcome::Completed { .. });

@@ -106,7 +106,9 @@ fn detached_after(task: &TaskRow, item: &MailboxItem, machine: &Machine) -> Opti
 fn ended_answer(item: &MailboxItem, id: InstanceId, known: bool) -> Result<Reply, Error> {
     match item {
         MailboxItem::Report { task, .. } if known => Err(Error::LeaseLost(*task)),
-        MailboxItem::Report { task, .. } => Err(Error::UnknownTask(*task)),
+        MailboxItem::Report { task, .. } | MailboxItem::OperatorReport { task, .. } => {
+            Err(Error::UnknownTask(*task))
+        }
         MailboxItem::Edit { timer, .. } => Err(Error::UnknownTimer(*timer)),
         MailboxItem::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
         _ if !known => Err(Error::UnknownInstance(id)),

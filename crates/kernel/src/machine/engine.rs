@@ -216,6 +216,11 @@ impl Machine {
         self.definitions.resolve(name, None)
     }
 
+    /// Whether a definition is paused.
+    pub fn is_definition_paused(&self, name: &str) -> bool {
+        self.definitions.is_paused(name)
+    }
+
     /// Whether no batch can begin before the store has answered one that is in flight.
     pub fn is_full(&self) -> bool {
         self.batches.len() >= self.config.batches_in_flight
@@ -249,6 +254,7 @@ impl Machine {
         self.memory.saw_history(recovered.seq);
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
+            self.definitions.set_paused(&row.name, row.paused.is_some());
         }
         // Definitions that will probably run are compiled before the first turn needs them.
         for id in self.definitions.latest(PRELOADED_DEFINITIONS) {

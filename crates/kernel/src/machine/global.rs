@@ -21,8 +21,9 @@ use super::turn_builder::TurnEnv;
 use crate::command::{ClaimedTask, Command, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::history::AuditInfo;
 use crate::store::{
-    BROADCAST_STARTS, ConditionalWrite, DefinitionRow, Fence, IncidentRow, MESSAGE_STARTS,
-    NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
+    BROADCAST_STARTS, ConditionalWrite, DefinitionPause, DefinitionRow, Fence, IncidentRow,
+    MESSAGE_STARTS, NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult,
+    Write,
 };
 
 /// The most timer starts of one definition.
@@ -218,6 +219,12 @@ impl Machine {
                 let accept = effect::accept(TIMER_STARTS, &mut env);
                 vec![ConditionalWrite::Undeploy { name: name.clone(), version: *version, accept }]
             }
+            Command::PauseDefinition { name, pauses, audit } => {
+                let (name, audit) = (name.clone(), audit.clone());
+                let pause = DefinitionPause { since: env.now.engine, audit };
+                let pause = pauses.then_some(pause);
+                vec![ConditionalWrite::PauseDefinition { name, pause }]
+            }
             Command::PutSchedule { spec, on_existing } => {
                 vec![effect::put_schedule(None, spec, *on_existing, &mut env)]
             }
@@ -257,6 +264,9 @@ impl Machine {
                         let (name, version) = (name.clone(), Some(*version));
                         Err(Error::UnknownDefinition { name, version })
                     }
+                    GlobalAction::Command(Command::PauseDefinition { name, .. }) => {
+                        Err(Error::UnknownDefinition { name: name.clone(), version: None })
+                    }
                     _ => Err(Error::Invalid("the request was refused".to_owned())),
                 };
                 self.reply(global.ticket, answer);
@@ -277,6 +287,11 @@ impl Machine {
                 self.definitions.retire(name, *version);
                 self.notify_others(Notice::Deployed);
                 self.armed_by_deploy(global.ticket, &done, Reply::Done);
+            }
+            Command::PauseDefinition { name, pauses, .. } => {
+                self.definitions.set_paused(name, *pauses);
+                self.notify_others(Notice::Deployed);
+                self.reply(global.ticket, Ok(Reply::Done));
             }
             Command::Resume { .. } => {
                 self.resumed();
@@ -389,6 +404,7 @@ fn new_definitions(deployment: &Deployment, env: &mut TurnEnv<'_>) -> Vec<Condit
         files: deployment.source.files.clone(),
         triggers: definition.triggers.clone(),
         retired: false,
+        paused: None,
     };
     let rows = deployment.definitions.iter().map(|definition| row(definition));
     let deploy = |row: DefinitionRow| {

@@ -69,6 +69,14 @@ impl Machine {
                 let item = MailboxItem::Report { task, token, report };
                 self.give(task.0.instance, item, ticket, wait, bytes);
             }
+            Command::ReportByOperator { task, report, audit } => {
+                let bytes = report_bytes(&report);
+                let item = MailboxItem::OperatorReport { task, report, audit };
+                self.give(task.0.instance, item, ticket, wait, bytes);
+            }
+            Command::Suspend { instance, what, audit } => {
+                self.give(instance, MailboxItem::Suspending(what, audit), ticket, wait, 0);
+            }
             Command::EditTimer { timer, edit, audit } => {
                 self.give(owner(timer), MailboxItem::Edit { timer, edit, audit }, ticket, wait, 0);
             }
@@ -85,6 +93,7 @@ impl Machine {
             | Command::PutSchedule { .. }
             | Command::Deploy(_)
             | Command::Undeploy { .. }
+            | Command::PauseDefinition { .. }
             | Command::RetryIncident { .. }
             | Command::ResolveIncident { .. } => {
                 self.global.push(GlobalAction::Command(command), Some(ticket));
@@ -189,6 +198,10 @@ impl Machine {
         start: StartCommand,
         wait: Wait,
     ) {
+        if self.definitions.is_paused(&start.definition) {
+            self.reply(Some(ticket), Err(Error::DefinitionPaused(start.definition)));
+            return;
+        }
         // Children cannot be refused: the turns that started them are committed. So they delay the
         // starts of the definition that began them, and of no other.
         if is_full(self.mailboxes.children_of(definition), self.limits.queued_turns, STARTS_PERCENT)
@@ -231,7 +244,9 @@ impl Machine {
 
     fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {
         let percent = match command {
-            Command::Cancel { .. } | Command::EditTimer { .. } => return Ok(()),
+            Command::Cancel { .. } | Command::EditTimer { .. } | Command::Suspend { .. } => {
+                return Ok(());
+            }
             Command::Start(_) => STARTS_PERCENT,
             _ => 95,
         };
@@ -253,6 +268,7 @@ impl Machine {
                 self.name("definition", &start.definition)?;
                 self.name("key", start.key.as_deref().unwrap_or_default())?;
                 self.name("idempotency key", start.idempotency.as_deref().unwrap_or_default())?;
+                start.restart.as_ref().map_or(Ok(()), |restart| self.operator(&restart.audit))?;
                 at_most("tags", start.tags.len(), self.limits.tags)?;
                 start.tags.iter().try_for_each(|tag| self.name("tag", tag))
             }
@@ -299,7 +315,13 @@ impl Machine {
             Command::Assign { assignee, .. } => {
                 self.name("assignee", assignee.as_deref().unwrap_or_default())
             }
+            Command::ReportByOperator { report, audit, .. } => {
+                at_most("report", report_bytes(report), self.limits.payload_bytes)?;
+                self.operator(audit)
+            }
             Command::Cancel { audit, .. }
+            | Command::PauseDefinition { audit, .. }
+            | Command::Suspend { audit, .. }
             | Command::EditTimer { audit, .. }
             | Command::RetryIncident { audit, .. }
             | Command::Resume { audit } => self.operator(audit),

@@ -10,7 +10,7 @@ use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Time
 
 use super::io::Ticket;
 use super::ready::{Class, PickRules, Picked, ReadySet};
-use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
+use crate::command::{LeaseToken, Reply, Report, StartCommand, Suspending, TimerEdit, Wait};
 use crate::history::AuditInfo;
 use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, TimerKey};
@@ -70,7 +70,8 @@ impl WaitState {
     pub(super) fn of(row: &InstanceRow) -> Self {
         if row.phase.is_ended() {
             Self::Over
-        } else if row.open.is_idle() {
+        } else if row.open.is_idle() || row.meta.suspended.is_some() {
+            // A suspended instance waits for a person, whatever its children do.
             Self::Idle
         } else if row.open.children > 0 {
             Self::Parent
@@ -394,6 +395,10 @@ pub(super) enum MailboxItem {
     AttemptTimedOut(TaskId),
     /// A due timer, with its key in the queue.
     Timer(TimerKey),
+    /// An operator reports on a task.
+    OperatorReport { task: TaskId, report: Report, audit: AuditInfo },
+    /// An operator suspends or resumes the instance.
+    Suspending(Suspending, AuditInfo),
     /// An operator's edit of a timer.
     Edit { timer: TimerId, edit: TimerEdit, audit: AuditInfo },
     /// An operator retries or resolves an incident.
@@ -404,9 +409,10 @@ impl MailboxItem {
     /// The task whose row the item needs.
     pub(super) fn task(&self) -> Option<TaskId> {
         match self {
-            Self::Report { task, .. } | Self::LeaseExpired(task) | Self::AttemptTimedOut(task) => {
-                Some(*task)
-            }
+            Self::Report { task, .. }
+            | Self::OperatorReport { task, .. }
+            | Self::LeaseExpired(task)
+            | Self::AttemptTimedOut(task) => Some(*task),
             Self::Incident { row, .. } => match row.cause {
                 crate::store::IncidentCause::Task(key) => Some(TaskId(key)),
                 _ => None,

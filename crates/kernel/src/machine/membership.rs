@@ -166,6 +166,7 @@ impl Machine {
     pub(super) fn definitions_read(&mut self, rows: Vec<DefinitionRow>) {
         for row in rows {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
+            self.definitions.set_paused(&row.name, row.paused.is_some());
             if row.retired {
                 self.definitions.retire(&row.name, row.version);
             }

@@ -27,6 +27,7 @@
 //! | `turn_builder` | from a row, its inbox and its pending items to the events of a turn |
 //! | `report` | reports on tasks: outcome, retry, incident |
 //! | `edit` | edits of timers and incidents by operators |
+//! | `suspend` | suspended instances: events wait in the inbox |
 //! | `job` | one call of a notation; panics are caught |
 //! | `damage` | instances whose rows cannot be decoded |
 //! | `slow` | turns that take long and leave their batch |
@@ -76,6 +77,7 @@ mod pause;
 mod ready;
 mod report;
 mod slow;
+mod suspend;
 #[cfg(test)]
 mod test_id;
 mod timer_queue;

@@ -10,7 +10,7 @@ use super::mailbox::MailboxItem;
 use super::turn_builder::{EventSource, TurnBuilder, TurnEnv};
 use crate::clock::Now;
 use crate::command::{Error, LeaseToken, Reply, Report};
-use crate::history::{CancelCause, Record};
+use crate::history::{AuditInfo, CancelCause, Record};
 use crate::open::Key;
 use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
 
@@ -46,6 +46,9 @@ impl TurnBuilder {
             return;
         };
         match item {
+            MailboxItem::OperatorReport { report, audit, .. } => {
+                self.add_operator_result(number, task, report, audit, env);
+            }
             MailboxItem::Report { token, report, .. } => {
                 if token_holds(&task, *token, env.epoch) {
                     self.add_task_result(number, task, report, env);
@@ -70,10 +73,40 @@ impl TurnBuilder {
     }
 
     fn lease_lost(&mut self, number: usize, item: &MailboxItem, id: TaskId, env: &mut TurnEnv<'_>) {
-        if matches!(item, MailboxItem::Report { .. }) {
+        if let MailboxItem::OperatorReport { .. } = item {
+            self.answer(number, Err(Error::UnknownTask(id)));
+        } else if matches!(item, MailboxItem::Report { .. }) {
             env.counters.leases_lost += 1;
             self.answer(number, Err(Error::LeaseLost(id)));
         }
+    }
+
+    /// An operator reports in place of a worker. The outcome ends the task, so that a later report
+    /// of its worker is stale.
+    fn add_operator_result(
+        &mut self,
+        number: usize,
+        mut task: TaskRow,
+        report: &Report,
+        audit: &AuditInfo,
+        env: &mut TurnEnv<'_>,
+    ) {
+        // Nobody has claimed it: this is an attempt of its own. (Attempts of the engine are counted
+        // when they have ended.)
+        let is_unclaimed = task.lease.is_none() && task.spec.kind != TaskKind::Engine;
+        task.attempt += u32::from(is_unclaimed);
+        let name = match report {
+            Report::Completed(_) => "completeTask",
+            Report::Failed { .. } => "failTask",
+        };
+        self.records.push(Record::Command { name: name.to_owned(), audit: audit.clone() });
+        self.touched = true;
+        // Closed before the task ends, so that the record names the operator.
+        let incident = self.row.open.incidents.get(&Key::from(task.id.0)).copied();
+        if let Some(incident) = incident {
+            self.close_incident(incident, Some(audit.clone()));
+        }
+        self.add_task_result(number, task, report, env);
     }
 
     fn add_task_result(

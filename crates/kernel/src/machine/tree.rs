@@ -80,7 +80,8 @@ impl Waiters {
 /// Whether an instance itself waits only for time, signals, messages, steps or people.
 pub fn is_idle_by_itself(row: &InstanceRow) -> bool {
     let waits = matches!(row.phase, Phase::Running | Phase::Closing) || row.meta.damaged.is_some();
-    (waits || row.meta.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
+    let stands = row.phase.is_ended() || row.meta.held.is_some() || waits;
+    row.meta.suspended.is_some() || stands && row.open.has_no_work()
 }
 
 impl Machine {

@@ -14,10 +14,11 @@ use meantime_core::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Loaded};
 use super::effect::accept;
 use super::io::Counters;
 use super::mailbox::{MailboxItem, PendingItem};
+use super::suspend::has_suspending;
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
 use crate::fault_injection::{InjectedBug, is_injected};
@@ -44,6 +45,14 @@ pub(super) struct TurnEnv<'a> {
 }
 
 impl TurnEnv<'_> {
+    /// Whether an instance runs a built-in definition, such as that of schedules.
+    pub(super) fn is_system(&self, row: &InstanceRow) -> bool {
+        match self.definitions.get(row.definition) {
+            Some(Loaded::Ready { definition, .. }) => definition.system,
+            Some(Loaded::Broken) | None => false,
+        }
+    }
+
     /// The name of an instance's definition.
     pub(super) fn name_of(&self, row: &InstanceRow) -> String {
         self.definitions.name(row.definition).unwrap_or_default().to_owned()
@@ -169,10 +178,11 @@ impl TurnBuilder {
         let StartCommand {
             input, at, request_bindings, key, deadline_at, tags, idempotency, ..
         } = &**command;
+        let restart_of = command.restart.as_ref().map(|restart| restart.of);
         let row = InstanceRow {
             deadline_at: *deadline_at,
             key: key.clone(),
-            meta: InstanceMeta { tags: tags.clone(), ..InstanceMeta::default() },
+            meta: InstanceMeta { tags: tags.clone(), restart_of, ..InstanceMeta::default() },
             ..InstanceRow::accepted(id, *definition, item.at)
         };
         let mut builder = Self::new(row, true);
@@ -194,6 +204,10 @@ impl TurnBuilder {
         if !tags.is_empty() {
             let (instance, tags) = (id, tags.clone());
             builder.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
+        }
+        if let Some(restart) = &command.restart {
+            let (name, audit) = ("restart".to_owned(), restart.audit.clone());
+            builder.records.push(Record::Command { name, audit });
         }
         let started = Reply::Started { instance: id, repeated: false, row: None };
         builder.answers.insert(0, Ok(started));
@@ -262,7 +276,8 @@ impl TurnBuilder {
             self.more_inbox |= !inbox.is_empty();
             return;
         }
-        if self.row.phase == Phase::Yielding && self.row.meta.held.is_none() {
+        let goes_on = self.row.phase == Phase::Yielding && self.row.meta.may_go_on();
+        if goes_on && !has_suspending(items) {
             self.deliver(Event::Continue, EventSource::Kernel);
         }
         let mut stopped = false;
@@ -282,13 +297,20 @@ impl TurnBuilder {
             match candidate {
                 Candidate::Inbox(row) => self.add_inbox(*row, env),
                 Candidate::MailboxItem(number) => {
-                    if let Some(item) = items.get(number) {
-                        self.add_item(number, item, env);
+                    let Some(item) = items.get(number) else { continue };
+                    // It suspends or resumes between two turns: what came before is taken first,
+                    // and what comes after must not overtake the events that waited.
+                    stopped = item.item.is_suspending();
+                    if stopped && !self.events.is_empty() {
+                        self.deferred.push(number);
+                        continue;
                     }
+                    self.add_item(number, item, env);
                 }
             }
-            stopped = matches!(self.events.last(), Some(Event::Cancel { .. }));
+            stopped |= matches!(self.events.last(), Some(Event::Cancel { .. }));
         }
+        self.hold_events(env);
     }
 
     /// If a cancel has overtaken a slow turn, it is the first pending item, and the only event of
@@ -340,9 +362,10 @@ impl TurnBuilder {
     /// Arms a timer: open list, row and record.
     pub(super) fn arm(&mut self, id: TimerId, kind: TimerKind, element: String, due_at: Timestamp) {
         let (key, definition) = (id.0, self.row.definition);
-        self.row.open.timers.insert(Key::from(key), OpenTimer { due_at, kind, frozen: false });
+        let frozen = self.freezes_new_timer(Key::from(key));
+        self.row.open.timers.insert(Key::from(key), OpenTimer { due_at, kind, frozen });
         self.records.push(Record::TimerArmed { key, kind, element: element.clone(), due_at });
-        let row = TimerRow { id, due_at, frozen: false, kind, definition, element };
+        let row = TimerRow { id, due_at, frozen, kind, definition, element };
         self.writes.push(Write::InsertTimer(row));
         self.touched = true;
     }
@@ -362,7 +385,7 @@ impl TurnBuilder {
 
     /// An event of this turn is held: the subscription or child that it answers stays open.
     pub(super) fn restore_waiters(&mut self) {
-        let (subscriptions, children) = std::mem::take(&mut self.before);
+        let (subscriptions, children) = self.before.clone();
         (self.row.open.subscriptions, self.row.open.children) = (subscriptions, children);
     }
 
@@ -512,13 +535,22 @@ impl TurnBuilder {
             MailboxItem::Start(..) | MailboxItem::Await => {}
             // It is ending already: cancelling it again is no error.
             MailboxItem::Event(Event::Cancel { .. }, _) if closing => {}
-            MailboxItem::Event(..) | MailboxItem::Signal { .. } if closing => {
+            MailboxItem::Event(..) | MailboxItem::Signal { .. } | MailboxItem::Suspending(..)
+                if closing =>
+            {
                 let answer = ended();
+                self.answer(number, answer);
+            }
+            MailboxItem::Event(Event::Submitted { .. }, _) if self.suspended().is_some() => {
+                let answer = self.suspended().map_or(Ok(Reply::Done), Err);
                 self.answer(number, answer);
             }
             MailboxItem::Event(event, audit) => {
                 self.note_command(event, audit.as_ref());
                 self.deliver(event.clone(), EventSource::MailboxItem(number));
+            }
+            MailboxItem::Suspending(what, audit) => {
+                self.suspend_or_resume(number, *what, audit, env);
             }
             MailboxItem::Signal { name, payload } => {
                 let channel = ChannelKey::signal(self.row.id, name);
@@ -529,11 +561,13 @@ impl TurnBuilder {
             }
             MailboxItem::Timer(key) => self.add_timer(*key, env),
             MailboxItem::Report { task, .. }
+            | MailboxItem::OperatorReport { task, .. }
             | MailboxItem::LeaseExpired(task)
             | MailboxItem::AttemptTimedOut(task) => {
                 self.add_report(number, *task, &item.item, env);
             }
             MailboxItem::Edit { timer, edit, audit } => {
+                self.take_over_timer(*timer, *edit, audit);
                 self.edit_timer(number, *timer, *edit, audit, env);
             }
             MailboxItem::Incident { row, variables, audit } => {

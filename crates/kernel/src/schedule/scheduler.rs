@@ -10,6 +10,7 @@ use meantime_core::{
 };
 
 use super::saved::{Run, Saved};
+use crate::command::DEFINITION_PAUSED;
 
 /// An occurrence that is decided within this time is not late.
 pub(super) const GRACE_MS: i64 = 60_000;
@@ -280,8 +281,11 @@ impl<'a> Scheduler<'a> {
             self.start_manually(run.scheduled_at.saturating_add_millis(1));
             return true;
         }
-        // An occurrence that is taken has its ledger row already.
-        if code != OCCURRENCE_TAKEN {
+        if code == DEFINITION_PAUSED {
+            let (at, reason) = (run.scheduled_at, "its definition is paused");
+            self.note(at, at, 1, OccurrenceOutcome::Missed, reason);
+        } else if code != OCCURRENCE_TAKEN {
+            // An occurrence that is taken has its ledger row already.
             self.note(run.scheduled_at, run.scheduled_at, 1, OccurrenceOutcome::Failed, code);
         }
         self.make_room();

@@ -42,10 +42,10 @@ pub use resolve::{
     ResolvedPlan, Snapshot, Tree,
 };
 pub use row::{
-    AnswerRow, ChannelKey, ChannelKind, ChildRef, DefinitionRow, HistoryRow, InboxRow,
-    IncidentCause, IncidentRow, InstanceMeta, InstanceRow, LeaseRow, Lineage, MessageRow,
-    OccurrenceKey, OccurrenceRow, Phase, StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey,
-    TimerKind, TimerRow,
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, DefinitionPause, DefinitionRow, HistoryRow,
+    InboxRow, IncidentCause, IncidentRow, InstanceMeta, InstanceRow, LeaseRow, Lineage, MessageRow,
+    OccurrenceKey, OccurrenceRow, Phase, StartedBy, SubscriptionRow, Suspension, TaskRow,
+    TaskState, TimerKey, TimerKind, TimerRow,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, RetentionDecision,

@@ -13,8 +13,8 @@ use meantime_core::{
 use crate::history::AuditInfo;
 
 use super::{
-    AnswerRow, ChannelKey, DefinitionRow, HistoryRow, InboxRow, IncidentRow, InstanceRow,
-    MessageRow, OccurrenceRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
+    AnswerRow, ChannelKey, DefinitionPause, DefinitionRow, HistoryRow, InboxRow, IncidentRow,
+    InstanceRow, MessageRow, OccurrenceRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
 };
 
 /// The rows that the next turns need.
@@ -295,6 +295,13 @@ pub enum Write {
     InsertDefinition(Box<DefinitionRow>),
     /// Marks a version as undeployed: it starts no new instances.
     RetireDefinition(DefinitionId),
+    /// Sets or ends the pause of all versions of a name.
+    PauseDefinition {
+        /// The name.
+        name: String,
+        /// The pause; `None` ends it.
+        pause: Option<DefinitionPause>,
+    },
     /// Sets the triggers of a name.
     SetTriggers {
         /// The definition's name.
@@ -430,6 +437,13 @@ pub enum ConditionalWrite {
         version: u32,
         /// Ids for the timer schedules of the version that takes over.
         accept: Accept,
+    },
+    /// Pauses all versions of a name, or ends the pause.
+    PauseDefinition {
+        /// The name.
+        name: String,
+        /// The pause; `None` ends it.
+        pause: Option<DefinitionPause>,
     },
 }
 

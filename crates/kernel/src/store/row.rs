@@ -7,8 +7,9 @@ use meantime_core::{
 };
 use minicbor::{Decode, Encode};
 
-use crate::history::Record;
-use crate::open::Open;
+use crate::command::SuspendedTimers;
+use crate::history::{AuditInfo, Record};
+use crate::open::{Key, Open};
 
 /// The phase of an instance, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,9 +176,40 @@ pub struct InstanceMeta {
     /// Nodes with callers that wait for its end, if the store is shared.
     #[n(12)]
     pub end_awaited_at: Option<Vec<u8>>,
+    /// The suspension of an operator, while it lasts.
+    #[n(13)]
+    pub suspended: Option<Box<Suspension>>,
+    /// The instance that it repeats, if an operator restarted one.
+    #[n(14)]
+    pub restart_of: Option<InstanceId>,
     /// The part of the row that could not be decoded; the row holds the rest. Never stored.
     #[cbor(skip)]
     pub damaged: Option<String>,
+}
+
+impl InstanceMeta {
+    /// Whether nothing keeps the instance from going on without an event: no incident holds its
+    /// start or its slice, and it is not suspended.
+    pub const fn may_go_on(&self) -> bool {
+        self.held.is_none() && self.suspended.is_none()
+    }
+}
+
+/// The suspension of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Suspension {
+    /// When it began.
+    #[n(0)]
+    pub since: Timestamp,
+    /// Actor and reason.
+    #[n(1)]
+    pub audit: AuditInfo,
+    /// What its timers do meanwhile.
+    #[n(2)]
+    pub timers: SuspendedTimers,
+    /// The timers that the suspension froze, and that its end releases.
+    #[n(3)]
+    pub frozen: Vec<Key>,
 }
 
 /// The message channel an instance was started from.
@@ -647,6 +679,19 @@ pub struct DefinitionRow {
     pub triggers: Vec<Trigger>,
     /// Whether it is undeployed: it starts no new instances, and running ones continue.
     pub retired: bool,
+    /// The pause of its name, while it lasts.
+    pub paused: Option<DefinitionPause>,
+}
+
+/// The pause of a definition: no version of it starts new instances.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct DefinitionPause {
+    /// When it began.
+    #[n(0)]
+    pub since: Timestamp,
+    /// Actor and reason.
+    #[n(1)]
+    pub audit: AuditInfo,
 }
 
 /// The remembered answer to an idempotency key.

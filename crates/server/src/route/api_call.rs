@@ -74,6 +74,9 @@ async fn run_api(
     let name = named.name();
     let unreadable = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let definition = named.definition().ok_or_else(unreadable)?;
+    if app.kernel().is_definition_paused(name).await? {
+        return Err(Error::DefinitionPaused(name.to_owned()).into());
+    }
     let request = visible_request(app, headers, query);
     let from_request = surface::start_request_bindings(definition, &request);
     let _guard =

@@ -1,10 +1,12 @@
-//! `/definitions`: deploys, lists, shows and undeploys definitions.
+//! `/definitions`: deploys, lists, shows, pauses and undeploys definitions.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
-use meantime_core::{DefinitionId, Diagnostic as CoreDiagnostic, Severity, Source};
+use meantime_core::{
+    DefinitionId, Diagnostic as CoreDiagnostic, SCHEDULE_DEFINITION, Severity, Source,
+};
 use meantime_kernel::command::{Command, Error};
 use meantime_kernel::driver::DeployError;
 use meantime_kernel::machine::definition_hash;
@@ -16,13 +18,14 @@ use utoipa_axum::routes;
 use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use crate::app::App;
-use crate::auth::Permission;
-use crate::extract::{PathParams, Query, SourceBody};
+use crate::audit;
+use crate::auth::{Caller, Permission};
+use crate::extract::{JsonBody, PathParams, Query, SourceBody};
 use crate::pagination;
 use crate::problem::{Problem, ProblemCode};
 use crate::wire::{
     Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic, OperationResult,
-    Page,
+    OperatorReason, Page,
 };
 
 pub(super) fn routes() -> Routes {
@@ -35,6 +38,8 @@ pub(super) fn routes() -> Routes {
         .add_long(Permission::Read, routes!(graph))
         .add_long(Permission::Read, routes!(latest_graph))
         .add(Permission::Deploy, routes!(undeploy))
+        .add(Permission::Operate, routes!(pause))
+        .add(Permission::Operate, routes!(resume))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -320,4 +325,59 @@ async fn undeploy(
     app.kernel().call(Command::Undeploy { name, version }).await?;
     app.surface_index().invalidate();
     ok(OperationResult {})
+}
+
+/// Pauses a definition: no version of it starts instances until it is resumed. Running instances
+/// go on. Idempotent.
+#[utoipa::path(
+    post, path = "/definitions/{name}/pause", operation_id = "pauseDefinition", tag = "definitions",
+    params(("name" = String, Path, description = "Name of the definition")),
+    request_body = Option<OperatorReason>,
+    responses((status = 200, description = "The paused definition", body = Definition))
+)]
+async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    PathParams(name): PathParams<String>,
+    JsonBody(body): JsonBody<OperatorReason>,
+) -> Result<Definition> {
+    set_paused(&app, &caller, name, true, body.reason).await
+}
+
+/// Resumes a paused definition. Idempotent.
+#[utoipa::path(
+    post, path = "/definitions/{name}/resume", operation_id = "resumeDefinition", tag = "definitions",
+    params(("name" = String, Path, description = "Name of the definition")),
+    request_body = Option<OperatorReason>,
+    responses((status = 200, description = "The resumed definition", body = Definition))
+)]
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    PathParams(name): PathParams<String>,
+    JsonBody(body): JsonBody<OperatorReason>,
+) -> Result<Definition> {
+    set_paused(&app, &caller, name, false, body.reason).await
+}
+
+async fn set_paused(
+    app: &App,
+    caller: &Caller,
+    name: String,
+    pauses: bool,
+    reason: Option<String>,
+) -> Result<Definition> {
+    let audit = caller.audit_info(reason);
+    let newest = |rows: Vec<DefinitionRow>| rows.into_iter().find(|row| !row.retired);
+    let is_built_in = name == SCHEDULE_DEFINITION;
+    let row = newest(versions_of(app, &name).await?).filter(|_| !is_built_in);
+    let row = row.ok_or_else(|| unknown_definition(&name, None))?;
+    if row.paused.is_some() == pauses {
+        return ok(Definition::from(&row));
+    }
+    // A definition has no history: the log tells who has paused and resumed it.
+    audit::log_definition_pause(&name, pauses, &audit);
+    app.kernel().call(Command::PauseDefinition { name: name.clone(), pauses, audit }).await?;
+    let row = newest(versions_of(app, &name).await?);
+    ok(Definition::from(&row.ok_or_else(|| unknown_definition(&name, None))?))
 }

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use super::reason::ReasonQuery;
 use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
-use super::{instance_history, instance_list, instance_scope};
+use super::{instance_control, instance_history, instance_list, instance_scope};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::concurrency::RequestPermit;
@@ -38,6 +38,9 @@ pub(super) fn routes() -> Routes {
         .add_long(Permission::Read, routes!(instance_history::history))
         .add_long(Permission::Read, routes!(instance_history::timeline))
         .add(Permission::Operate, routes!(cancel))
+        .add(Permission::Operate, routes!(instance_control::suspend))
+        .add(Permission::Operate, routes!(instance_control::resume))
+        .add(Permission::Operate, routes!(instance_control::restart))
         .add(Permission::Operate, routes!(signal))
 }
 

@@ -9,6 +9,7 @@ mod forecast;
 mod health;
 mod incident;
 mod instance;
+mod instance_control;
 mod instance_history;
 mod instance_list;
 mod instance_scope;

@@ -72,7 +72,7 @@ fn claim_command(claim: TaskClaim) -> ClaimCommand {
     ClaimCommand { worker, types, queues, max, lease_ms, wait_ms }
 }
 
-/// Completes a task.
+/// Completes a task: a worker with the token of its lease, an operator with a reason.
 #[utoipa::path(
     post, path = "/tasks/{id}/complete", operation_id = "completeTask", tag = "tasks", request_body = TaskCompletion,
     params(("id" = String, Path, description = "The task")),
@@ -80,10 +80,12 @@ fn claim_command(claim: TaskClaim) -> ClaimCommand {
 )]
 async fn complete(
     State(app): State<App>,
+    caller: Caller,
     PathId(task): PathId<TaskId>,
     JsonBody(body): JsonBody<TaskCompletion>,
 ) -> Result<OperationResult> {
-    send_report(&app, task, body.lease_token.as_deref(), Report::Completed(body.output)).await
+    let by = Reporter { token: body.lease_token, reason: body.reason };
+    send_report(&app, &caller, task, by, Report::Completed(body.output)).await
 }
 
 /// Fails an attempt of a task. It is retried unless the attempts are exhausted or `retryable` is
@@ -95,23 +97,51 @@ async fn complete(
 )]
 async fn fail(
     State(app): State<App>,
+    caller: Caller,
     PathId(task): PathId<TaskId>,
     JsonBody(body): JsonBody<TaskFailure>,
 ) -> Result<OperationResult> {
     let now = app.kernel().now().engine;
     let report =
         failure_report(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
-    send_report(&app, task, body.lease_token.as_deref(), report).await
+    let by = Reporter { token: body.lease_token, reason: body.reason };
+    send_report(&app, &caller, task, by, report).await
+}
+
+/// Who reports on a task: a worker with a token, an operator with a reason, or a person on a user
+/// task.
+struct Reporter {
+    token: Option<String>,
+    reason: Option<String>,
 }
 
 async fn send_report(
     app: &App,
+    caller: &Caller,
     task: TaskId,
-    token: Option<&str>,
+    by: Reporter,
     report: Report,
 ) -> Result<OperationResult> {
-    let token = token.map(read_token);
-    app.kernel().call(Command::Report { task, token, report }).await?;
+    let command = match by {
+        Reporter { token: Some(_), reason: Some(_) } => {
+            let text = "a report has a lease token or a reason: workers send the token of their \
+                        lease, operators a reason";
+            return Err(Problem::new(ProblemCode::InvalidBody, text));
+        }
+        Reporter { token: None, reason: Some(reason) } => {
+            if !caller.role.is_some_and(|role| Permission::Operate.is_granted_to(role)) {
+                let text = "only operators report on a task without the token of its lease";
+                return Err(Problem::new(ProblemCode::Forbidden, text));
+            }
+            let audit = caller.audit_info(Some(reason));
+            Command::ReportByOperator { task, report, audit }
+        }
+        Reporter { token, reason: None } => {
+            let token = token.as_deref().map(read_token);
+            Command::Report { task, token, report }
+        }
+    };
+    app.kernel().call(command).await?;
     ok(OperationResult {})
 }
 

@@ -5,6 +5,8 @@ use meantime_kernel::store::DefinitionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Actor;
+
 /// A problem in a source, with its position.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -98,6 +100,20 @@ pub(crate) struct Definition {
     deployed_at: Timestamp,
     /// Whether it was undeployed: it starts no new instances, running ones continue.
     retired: bool,
+    /// Its pause, while no version of it starts instances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused: Option<PauseState>,
+}
+
+/// The pause of a definition.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PauseState {
+    /// Since when it is paused.
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+    /// Who paused it, and why.
+    by: Actor,
 }
 
 impl From<&DefinitionRow> for Definition {
@@ -111,6 +127,10 @@ impl From<&DefinitionRow> for Definition {
             source_name: row.source_name.clone(),
             deployed_at: row.deployed_at,
             retired: row.retired,
+            paused: row
+                .paused
+                .as_ref()
+                .map(|pause| PauseState { since: pause.since, by: Actor::from(&pause.audit) }),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Wire types of instances.
 
 use meantime_core::{Json, Outcome, Timestamp};
-use meantime_kernel::store::{InstanceRow, Phase};
+use meantime_kernel::command;
+use meantime_kernel::store::{self, InstanceRow, Phase};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Incident, InstantParam};
+use super::{Actor, Incident, InstantParam};
 
 /// The request to start an instance.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -39,6 +40,79 @@ pub(crate) struct OperatorReason {
     /// Why the operator does this; recorded in the history.
     #[serde(default)]
     pub(crate) reason: Option<String>,
+}
+
+/// The request to suspend an instance.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct InstanceSuspension {
+    /// Why the operator does this; recorded in the history.
+    #[serde(default)]
+    #[schema(example = "the payment service loses orders")]
+    pub(crate) reason: Option<String>,
+    /// What its timers and its deadline do while it is suspended.
+    #[serde(default)]
+    pub(crate) timers: SuspensionTimers,
+}
+
+/// What the timers and the deadline of a suspended instance do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum SuspensionTimers {
+    /// They are frozen: they keep their instants, and are released when the instance is resumed.
+    #[default]
+    Freeze,
+    /// They run: what a timer causes waits, and the deadline ends the instance.
+    Run,
+}
+
+impl From<SuspensionTimers> for command::SuspendedTimers {
+    fn from(timers: SuspensionTimers) -> Self {
+        match timers {
+            SuspensionTimers::Freeze => Self::Freeze,
+            SuspensionTimers::Run => Self::Run,
+        }
+    }
+}
+
+/// The suspension of an instance.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SuspensionState {
+    /// Since when it is suspended.
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+    /// Who suspended it, and why.
+    by: Actor,
+    /// What its timers do meanwhile.
+    timers: SuspensionTimers,
+}
+
+impl From<&store::Suspension> for SuspensionState {
+    fn from(it: &store::Suspension) -> Self {
+        let timers = match it.timers {
+            command::SuspendedTimers::Freeze => SuspensionTimers::Freeze,
+            command::SuspendedTimers::Run => SuspensionTimers::Run,
+        };
+        Self { since: it.since, by: Actor::from(&it.audit), timers }
+    }
+}
+
+/// The request to start an instance again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct InstanceRestart {
+    /// Why the operator does this; recorded in the history of the new instance.
+    #[serde(default)]
+    #[schema(example = "fixed in version 2")]
+    pub(crate) reason: Option<String>,
+    /// The version to run; the latest by default.
+    #[serde(default)]
+    pub(crate) version: Option<u32>,
+    /// The deadline of the new instance: an instant, or a duration from now.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "P30D")]
+    pub(crate) deadline: Option<InstantParam>,
 }
 
 /// The status of an instance.
@@ -226,6 +300,12 @@ pub(crate) struct InstanceSummary {
     pub(crate) key: Option<String>,
     /// Its tags.
     pub(crate) tags: Vec<String>,
+    /// Its suspension, while it is suspended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suspended: Option<SuspensionState>,
+    /// The instance that it repeats, if an operator restarted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) restart_of: Option<String>,
     /// Which part of the stored instance is damaged. `meantime doctor` lists such instances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) damaged: Option<String>,

@@ -26,11 +26,12 @@ pub(crate) use definition::{
 pub(crate) use duration::{DurationParam, InstantParam};
 pub(crate) use event::TurnEvent;
 pub(crate) use forecast::{Explanation, Forecast, ForecastBucket, UpcomingEvent};
-pub(crate) use history::{HistoryEvent, history_events};
+pub(crate) use history::{Actor, HistoryEvent, history_events};
 pub(crate) use incident::{Incident, IncidentResolution};
 pub(crate) use instance::{
-    Failure, Instance, InstanceResult, InstanceStatus, InstanceSummary, NewInstance,
-    OperatorReason, OutcomeView, VariableScope, WaitingFor, WaitingKind,
+    Failure, Instance, InstanceRestart, InstanceResult, InstanceStatus, InstanceSummary,
+    InstanceSuspension, NewInstance, OperatorReason, OutcomeView, SuspensionState, VariableScope,
+    WaitingFor, WaitingKind,
 };
 pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
 pub(crate) use schedule::{

@@ -123,6 +123,11 @@ pub(crate) struct TaskCompletion {
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) output: Json,
+    /// Why an operator completes it in place of its worker; recorded in the history. Instead of a
+    /// token.
+    #[serde(default)]
+    #[schema(example = "the worker was decommissioned")]
+    pub(crate) reason: Option<String>,
 }
 
 /// The report that an attempt has failed.
@@ -146,6 +151,11 @@ pub(crate) struct TaskFailure {
     /// A BPMN error to throw instead.
     #[serde(default)]
     pub(crate) bpmn_error: Option<BpmnError>,
+    /// Why an operator fails it in place of its worker; recorded in the history. Instead of a
+    /// token.
+    #[serde(default)]
+    #[schema(example = "the order was cancelled")]
+    pub(crate) reason: Option<String>,
 }
 
 /// The error of a failed attempt.

@@ -7,7 +7,8 @@ use meantime_core::{
     Diagnostic, IncidentId, InstanceId, Message, Severity, Source, TimerId, Timestamp,
 };
 use meantime_kernel::command::{
-    ClaimedTask, Command, Deployment, Reply, StartCommand, TimerEdit, Wait,
+    ClaimedTask, Command, Deployment, Reply, Restart, StartCommand, SuspendedTimers, Suspending,
+    TimerEdit, Wait,
 };
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Notations, Ticket};
@@ -186,6 +187,7 @@ impl Player<'_> {
             "claim" => self.claim(line),
             "complete" | "fail" => self.report_task(line),
             "user" => self.user_task(line),
+            "operator" => self.operator_task(line),
             "engine" => self.engine_task(line),
             "extend" => self.extend(line),
             "move" | "fire" | "freeze" | "release" => self.edit_timers(line),
@@ -237,6 +239,21 @@ impl Player<'_> {
                 payload: line.json(3),
                 request_bindings: None,
             },
+            "pause-definition" | "resume-definition" => Command::PauseDefinition {
+                name: word(1).to_owned(),
+                pauses: word(0) == "pause-definition",
+                audit: audit(line, 2),
+            },
+            "suspend" | "unsuspend" => {
+                let timers = match line.option("timers") {
+                    Some("run") => SuspendedTimers::Run,
+                    _ => SuspendedTimers::Freeze,
+                };
+                let suspends = word(0) == "suspend";
+                let what = if suspends { Suspending::Suspend(timers) } else { Suspending::Resume };
+                let (instance, audit) = (self.instance(word(1)), audit(line, 2));
+                Command::Suspend { instance, what, audit }
+            }
             "cancel" => Command::Cancel { instance: self.instance(word(1)), audit: audit(line, 2) },
             "set" => Command::SetVariables {
                 instance: self.instance(word(1)),
@@ -353,6 +370,9 @@ impl Player<'_> {
     fn start(&mut self, line: &ScriptLine) -> String {
         let name = line.words[1].clone();
         let now = self.sim.now().engine;
+        let restart = line
+            .option("restart")
+            .map(|of| Restart { of: self.instance(of), audit: audit(line, line.words.len()) });
         let command = Command::Start(StartCommand {
             definition: line.words.get(2).cloned().unwrap_or_default(),
             version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
@@ -364,6 +384,7 @@ impl Player<'_> {
             deadline_after: None,
             tags: line.option("tag").map(str::to_owned).into_iter().collect(),
             idempotency: line.option("idempotency").map(str::to_owned),
+            restart,
         });
         let wait = if line.flag("idle") { Wait::Idle } else { Wait::Quiet };
         let (ticket, status) = self.sim.call(command, wait);
@@ -410,6 +431,11 @@ impl Player<'_> {
                     let (name, key) = (name.to_owned(), key.to_owned());
                     Command::Publish(Message { name, key, payload, ttl_ms: None, id: None })
                 }
+                ["suspend"] => Command::Suspend {
+                    instance,
+                    what: Suspending::Suspend(SuspendedTimers::Freeze),
+                    audit: audit(line, line.words.len()),
+                },
                 _ => Command::Signal { instance, name, payload },
             }
         });

@@ -149,6 +149,24 @@ impl Player<'_> {
         }
     }
 
+    /// `operator complete TYPE [JSON]`, `operator fail TYPE CODE [final]`: an operator reports on
+    /// the first open task of a type, without a lease.
+    pub(super) fn operator_task(&mut self, line: &ScriptLine) -> String {
+        let rows = block_on(self.sim.store.tasks(TaskFilter::default(), Page::first(1_000)));
+        let mut rows = rows.unwrap_or_default().into_iter();
+        let row = rows.find(|row| row.spec.name == line.words[2]);
+        let Some(row) = row else { return "no such task".to_owned() };
+        let (report, rest) = if line.words[1] == "complete" {
+            (Report::Completed(line.json(3)), 4)
+        } else {
+            let failure = Failure::new(line.words[3].clone(), "failed by an operator");
+            let (retryable, retry_after_ms, thrown) = (!line.flag("final"), None, None);
+            (Report::Failed { failure, retryable, retry_after_ms, thrown }, 4)
+        };
+        let audit = super::player::audit(line, rest);
+        self.call(Command::ReportByOperator { task: row.id, report, audit })
+    }
+
     /// `engine TYPE JSON` or `engine TYPE fail CODE`: a report on an engine task.
     pub(super) fn engine_task(&mut self, line: &ScriptLine) -> String {
         let kind = &line.words[1];

@@ -194,7 +194,8 @@ pub(super) fn describe_state(row: &InstanceRow) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!(" {name} {count}"))
         .collect();
-    format!("{}{outcome}{}", row.phase.name(), counts.concat())
+    let suspended = if row.meta.suspended.is_some() { " suspended" } else { "" };
+    format!("{}{suspended}{outcome}{}", row.phase.name(), counts.concat())
 }
 
 fn all(store: &dyn Store) -> Vec<InstanceRow> {

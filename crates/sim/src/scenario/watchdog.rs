@@ -17,6 +17,8 @@ impl Player<'_> {
         let store = self.sim.store.clone();
         for (name, row) in self.tracer.instances(&*store) {
             let runs = matches!(row.phase, Phase::Running | Phase::Closing);
+            // A suspended instance waits for an operator.
+            let runs = runs && row.meta.suspended.is_none();
             if runs && !has_open_wait(&row) && !self.waits_for_closed_effect(&row) {
                 let phase = row.phase.name();
                 panic!("{name} is {phase}, waits for nothing and has no incident: a zombie");

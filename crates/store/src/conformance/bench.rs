@@ -211,6 +211,7 @@ pub(super) fn deploy(name: &str, source: &str, triggers: Vec<Trigger>) -> Condit
         files: Vec::new(),
         triggers,
         retired: false,
+        paused: None,
     };
     ConditionalWrite::Deploy(Box::new(NewDefinition { row, accept: Accept::default() }))
 }

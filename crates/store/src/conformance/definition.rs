@@ -1,9 +1,10 @@
 //! Definitions: versions, triggers, retirement.
 
 use meantime_core::{DefinitionId, SourceFile, Trigger};
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
-    Accept, ChannelKey, ConditionalWrite, DefinitionFilter, DefinitionRow, MessageRow, Refusal,
-    Unit, UnitResult,
+    Accept, ChannelKey, ConditionalWrite, DefinitionFilter, DefinitionPause, DefinitionRow,
+    MessageRow, Refusal, Unit, UnitResult,
 };
 
 use super::bench::{Bench, deploy, id, json};
@@ -21,6 +22,9 @@ declare!("definition":
     undeploying_an_old_version_changes_no_trigger,
     a_retired_version_can_be_deployed_again,
     lists_are_filtered_latest_first,
+    a_pause_is_of_all_versions_also_of_later_ones,
+    a_paused_definition_is_started_by_no_message,
+    an_unknown_definition_cannot_be_paused,
 );
 
 fn start_on(name: &str) -> Vec<Trigger> {
@@ -96,6 +100,46 @@ fn an_undeployed_version_cannot_be_undeployed_again(bench: &Bench<'_>) {
     bench.done(undeploy("order", 1));
     assert_eq!(bench.commit(vec![undeploy("order", 1)]), [unknown]);
     assert!(bench.get(bench.store.definition(id)).expect("it is kept").retired);
+}
+
+fn pause(name: &str, audit: Option<AuditInfo>) -> ConditionalWrite {
+    let pause = audit.map(|audit| DefinitionPause { since: super::bench::NOW, audit });
+    ConditionalWrite::PauseDefinition { name: name.to_owned(), pause }
+}
+
+fn ann() -> Option<AuditInfo> {
+    Some(AuditInfo { actor: "ann".to_owned(), reason: "ä bad\nday".to_owned() })
+}
+
+fn a_pause_is_of_all_versions_also_of_later_ones(bench: &Bench<'_>) {
+    let other = bench.deploy("other", "v1", Vec::new());
+    let first = bench.deploy("order", "v1", Vec::new());
+    let second = bench.deploy("order", "v2", Vec::new());
+    bench.apply(pause("order", ann()));
+    let third = bench.deploy("order", "v3", Vec::new());
+    let paused = |id| bench.get(bench.store.definition(id)).expect("it is kept").paused;
+    for id in [first, second, third] {
+        assert_eq!(
+            paused(id).map(|pause| (pause.since, pause.audit)),
+            ann().map(|it| (super::bench::NOW, it))
+        );
+    }
+    assert_eq!(paused(other), None);
+    bench.apply(pause("order", None));
+    assert_eq!([first, second, third].map(paused), [None, None, None]);
+}
+
+fn a_paused_definition_is_started_by_no_message(bench: &Bench<'_>) {
+    let order = bench.deploy("order", "v1", start_on("paid"));
+    bench.apply(pause("order", ann()));
+    assert_eq!(started_by(bench, "paid", 1), None);
+    bench.apply(pause("order", None));
+    assert_eq!(started_by(bench, "paid", 2), Some(order));
+}
+
+fn an_unknown_definition_cannot_be_paused(bench: &Bench<'_>) {
+    let unit = Unit { conditional_writes: vec![pause("order", ann())], ..Unit::default() };
+    assert_eq!(bench.commit(vec![unit]), [UnitResult::Refused(Refusal::UnknownDefinition)]);
 }
 
 fn triggers_follow_the_latest_version(bench: &Bench<'_>) {

@@ -106,6 +106,9 @@ impl<'a> Changes<'a> {
             }
             Write::InsertDefinition(row) => self.definitions.insert(row),
             Write::RetireDefinition(id) => self.definitions.retire(*id),
+            Write::PauseDefinition { name, pause } => {
+                self.definitions.pause(name, pause.as_ref());
+            }
             Write::SetTriggers { name, definition, triggers } => {
                 self.triggers.set(name, *definition, triggers);
             }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::DefinitionId;
-use meantime_kernel::store::{DefinitionFilter, DefinitionHead, DefinitionRow, Error};
+use meantime_kernel::store::{
+    DefinitionFilter, DefinitionHead, DefinitionPause, DefinitionRow, Error,
+};
 
 use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::text::{text, text_if};
@@ -11,11 +13,12 @@ use crate::row::definition::{columns, head, head_columns, read_lenient, wanted};
 use crate::row::{Columns, int, packed};
 
 const INSERT: &str = "INSERT INTO definition (id, name, version, notation, label, hash, \
-     deployed_at, retired, source_name, triggers) SELECT * FROM unnest($1::bigint[], $2::text[], \
+     deployed_at, retired, source_name, triggers, paused) SELECT * FROM unnest($1::bigint[], $2::text[], \
      $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::boolean[], $9::text[], \
-     $10::bytea[])";
+     $10::bytea[], $11::bytea[])";
 const INSERT_SOURCE: &str = "INSERT INTO definition_source (definition_id, source, files) \
      SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])";
+const PAUSE: &str = "UPDATE definition SET paused = $2 WHERE name = $1";
 const RETIRE: &str = "UPDATE definition SET retired = true WHERE id = ANY ($1::bigint[])";
 const GET: &str = concat!(
     "SELECT ",
@@ -46,13 +49,14 @@ const IDS: &str = "SELECT id FROM definition ORDER BY id";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[INSERT, INSERT_SOURCE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
+    &[INSERT, INSERT_SOURCE, PAUSE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
 
 /// The changes of a plan to definitions.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     new: Vec<&'a DefinitionRow>,
     retired: Vec<DefinitionId>,
+    paused: Vec<(&'a str, Option<&'a DefinitionPause>)>,
 }
 
 impl<'a> Changes<'a> {
@@ -62,6 +66,11 @@ impl<'a> Changes<'a> {
 
     pub(super) fn retire(&mut self, id: DefinitionId) {
         self.retired.push(id);
+    }
+
+    /// Sets or ends the pause of all versions of a name.
+    pub(super) fn pause(&mut self, name: &'a str, pause: Option<&'a DefinitionPause>) {
+        self.paused.push((name, pause));
     }
 
     /// The inserts come first: the plan may undeploy a version that it has added.
@@ -78,6 +87,7 @@ impl<'a> Changes<'a> {
                 row.retired,
                 text(&row.source_name),
                 packed(&row.triggers),
+                row.paused.as_ref().map(packed),
             ]);
             calls.push(Call::new(INSERT, params));
             let params =
@@ -87,6 +97,9 @@ impl<'a> Changes<'a> {
         if !self.retired.is_empty() {
             let ids: Vec<i64> = self.retired.iter().map(|id| int(id.0)).collect();
             calls.push(Call::new(RETIRE, values![ids]));
+        }
+        for (name, pause) in &self.paused {
+            calls.push(Call::new(PAUSE, values![text(name), pause.map(packed)]));
         }
     }
 }

@@ -70,7 +70,12 @@ fn names(plan: &Plan, lookups: &Lookups) -> BTreeSet<i64> {
             _ => None,
         }));
         let deploys = |conditional: &ConditionalWrite| {
-            matches!(conditional, ConditionalWrite::Deploy(_) | ConditionalWrite::Undeploy { .. })
+            matches!(
+                conditional,
+                ConditionalWrite::Deploy(_)
+                    | ConditionalWrite::Undeploy { .. }
+                    | ConditionalWrite::PauseDefinition { .. }
+            )
         };
         if unit.conditional_writes.iter().any(deploys) {
             names.insert(hash("deploy", ""));

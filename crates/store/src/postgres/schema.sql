@@ -30,6 +30,7 @@ CREATE TABLE definition (
     retired boolean NOT NULL,
     source_name text NOT NULL,
     triggers bytea NOT NULL,
+    paused bytea,
     PRIMARY KEY (id)
 );
 

@@ -14,7 +14,7 @@ const TABLE: &str = "definition";
 macro_rules! columns {
     () => {
         "d.id, d.name, d.version, d.notation, d.label, d.hash, d.deployed_at, d.retired, \
-         d.source_name, d.triggers, s.source, s.files"
+         d.source_name, d.triggers, s.source, s.files, d.paused"
     };
 }
 pub(crate) use columns;
@@ -22,7 +22,7 @@ pub(crate) use columns;
 /// The columns that [`head`] reads, in order.
 macro_rules! head_columns {
     () => {
-        "d.id, d.name, d.version, d.hash, d.retired, d.triggers, d.label"
+        "d.id, d.name, d.version, d.hash, d.retired, d.triggers, d.label, d.paused"
     };
 }
 pub(crate) use head_columns;
@@ -42,6 +42,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<DefinitionRow, Error> {
         triggers: row.unpacked(9, TABLE)?,
         source: row.parsed(10, TABLE, |bytes| std::str::from_utf8(bytes).map(Arc::from))?,
         files: row.unpacked(11, TABLE)?,
+        paused: row.unpacked_if(12, TABLE)?,
     })
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn read_lenient(row: &impl Columns) -> Result<DefinitionRow, Error> {
         triggers: Vec::new(),
         source: Arc::from(""),
         files: Vec::new(),
+        paused: row.unpacked_if(12, TABLE).unwrap_or_default(),
     })
 }
 
@@ -79,6 +81,7 @@ pub(crate) fn head(row: &impl Columns, from: usize) -> Result<DefinitionHead, Er
         // Triggers that cannot be decoded start nothing.
         triggers: row.unpacked(from + 5, TABLE).unwrap_or_default(),
         label: row.text_if(from + 6)?,
+        paused: row.unpacked_if(from + 7, TABLE)?,
     })
 }
 

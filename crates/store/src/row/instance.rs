@@ -100,10 +100,11 @@ pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<Chi
 }
 
 /// An instance that continues without an event, from `id_order, id_random, meta`; `None` if an
-/// incident holds it. A damaged one is included, so that a turn finds and reports it.
+/// incident holds it, or if it is suspended. A damaged one is included, so that a turn finds and
+/// reports it.
 pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
     let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
-    Ok(if meta.held.is_none() { Some(row.instance(0, 1)?) } else { None })
+    Ok(if meta.may_go_on() { Some(row.instance(0, 1)?) } else { None })
 }
 
 pub(crate) fn parent_column(row: &InstanceRow) -> Option<i64> {

@@ -126,6 +126,7 @@ fn make(db: &Db<'_>, write: &Write, timers: &mut Timers, mark: &mut Mark) -> Res
         }
         Write::InsertDefinition(row) => definition::insert(db, row)?,
         Write::RetireDefinition(id) => definition::retire(db, *id)?,
+        Write::PauseDefinition { name, pause } => definition::pause(db, name, pause.as_ref())?,
         Write::SetTriggers { name, definition, triggers } => {
             trigger_start::set(db, name, *definition, triggers)?;
         }

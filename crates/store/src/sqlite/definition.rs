@@ -1,7 +1,9 @@
 //! Deployed versions and their sources.
 
 use meantime_core::DefinitionId;
-use meantime_kernel::store::{DefinitionFilter, DefinitionHead, DefinitionRow, Error};
+use meantime_kernel::store::{
+    DefinitionFilter, DefinitionHead, DefinitionPause, DefinitionRow, Error,
+};
 use rusqlite::params;
 
 use super::db::Db;
@@ -9,9 +11,11 @@ use crate::row::definition::{columns, head, head_columns, read_lenient, wanted};
 use crate::row::{Columns, int, packed};
 
 const INSERT: &str = "INSERT INTO definition (id, name, version, notation, label, hash, \
-     deployed_at, retired, source_name, triggers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+     deployed_at, retired, source_name, triggers, paused) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const INSERT_SOURCE: &str =
     "INSERT INTO definition_source (definition_id, source, files) VALUES (?1, ?2, ?3)";
+const PAUSE: &str = "UPDATE definition SET paused = ?2 WHERE name = ?1";
 const RETIRE: &str = "UPDATE definition SET retired = 1 WHERE id = ?1";
 const GET: &str = concat!(
     "SELECT ",
@@ -40,7 +44,7 @@ const IDS: &str = "SELECT id FROM definition ORDER BY id";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] =
-    &[INSERT, INSERT_SOURCE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
+    &[INSERT, INSERT_SOURCE, PAUSE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
 
 pub(super) fn insert(db: &Db<'_>, row: &DefinitionRow) -> Result<(), Error> {
     let id = int(row.id.0);
@@ -57,6 +61,7 @@ pub(super) fn insert(db: &Db<'_>, row: &DefinitionRow) -> Result<(), Error> {
             row.retired,
             row.source_name,
             packed(&row.triggers),
+            row.paused.as_ref().map(packed),
         ],
     )?;
     db.run(INSERT_SOURCE, params![id, &*row.source, packed(&row.files)]).map(drop)
@@ -64,6 +69,11 @@ pub(super) fn insert(db: &Db<'_>, row: &DefinitionRow) -> Result<(), Error> {
 
 pub(super) fn retire(db: &Db<'_>, id: DefinitionId) -> Result<(), Error> {
     db.run(RETIRE, [int(id.0)]).map(drop)
+}
+
+/// Sets or ends the pause of all versions of a name.
+pub(super) fn pause(db: &Db<'_>, name: &str, pause: Option<&DefinitionPause>) -> Result<(), Error> {
+    db.run(PAUSE, params![name, pause.map(packed)]).map(drop)
 }
 
 pub(super) fn get(db: &Db<'_>, id: DefinitionId) -> Result<Option<DefinitionRow>, Error> {

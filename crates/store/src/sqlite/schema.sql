@@ -21,7 +21,7 @@ CREATE TABLE definition (
     retired INTEGER NOT NULL CHECK (retired = 0 OR retired = 1),
     source_name TEXT NOT NULL,
     triggers BLOB NOT NULL
-) STRICT;
+, paused BLOB) STRICT;
 
 CREATE UNIQUE INDEX definition_version ON definition (name, version);
 

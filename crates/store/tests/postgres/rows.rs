@@ -174,6 +174,7 @@ pub(crate) fn deploy(name: &str) -> ConditionalWrite {
         files: Vec::new(),
         triggers: Vec::new(),
         retired: false,
+        paused: None,
     };
     let accept = Accept::default();
     ConditionalWrite::Deploy(Box::new(meantime_kernel::store::NewDefinition { row, accept }))

@@ -99,6 +99,21 @@ class Client:
         path = f"{API}/instances/{_part(instance)}/cancel"
         return self._call("POST", path, body, repeatable=True)
 
+    def suspend(
+        self, instance: str, reason: str | None = None, timers: str = "freeze"
+    ) -> Json:
+        """Suspends an instance: its events wait until it is resumed. With `timers="run"` its timers
+        and its deadline run on."""
+        body = {"timers": timers, **({"reason": reason} if reason else {})}
+        path = f"{API}/instances/{_part(instance)}/suspend"
+        return self._call("POST", path, body, repeatable=True)
+
+    def resume(self, instance: str, reason: str | None = None) -> Json:
+        """Resumes a suspended instance."""
+        body = {"reason": reason} if reason else {}
+        path = f"{API}/instances/{_part(instance)}/resume"
+        return self._call("POST", path, body, repeatable=True)
+
     def signal(self, instance: str, name: str, payload: Json = None) -> Json:
         """Sends a signal to an instance."""
         path = f"{API}/instances/{_part(instance)}/signals/{_part(name)}"

@@ -192,6 +192,11 @@ impl Tables {
                     row.retired = true;
                 }
             }
+            Write::PauseDefinition { name, pause } => {
+                for row in self.definitions.values_mut().filter(|row| row.name == name) {
+                    row.paused.clone_from(&pause);
+                }
+            }
             Write::SetTriggers { name, definition, triggers } => {
                 self.set_triggers(&name, definition, triggers);
             }
@@ -411,6 +416,7 @@ fn head(row: &DefinitionRow) -> DefinitionHead {
         label: row.label.clone(),
         hash: row.hash.clone(),
         retired: row.retired,
+        paused: row.paused.clone(),
         triggers: row.triggers.clone(),
     }
 }

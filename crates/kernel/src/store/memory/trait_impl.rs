@@ -126,7 +126,7 @@ impl Tables {
         let mut ready: BTreeSet<InstanceId> = BTreeSet::new();
         ready.extend(self.inbox.values().filter(|row| row.held.is_none()).map(|row| row.instance));
         let unfinished = |row: &&InstanceRow| {
-            matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.held.is_none()
+            matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.may_go_on()
         };
         ready.extend(self.instances.values().filter(unfinished).map(|row| row.id));
         ready.retain(|id| partition.holds(*id));

@@ -38,7 +38,7 @@ impl UnitResolver<'_> {
     ) {
         writes.push(Write::ExpireMessages { channel: message.channel.clone(), now: self.now });
         message.had = self.give(&message, accept.seq, writes);
-        let starts = self.snapshot.starts_of(&message.channel).to_vec();
+        let starts = self.snapshot.open_starts_of(&message.channel);
         let mut ids = accept.ids.iter();
         for (head, trigger) in starts {
             if !message.was_had_by(&head.name)
@@ -177,7 +177,7 @@ impl UnitResolver<'_> {
         let name = &channel.name;
         let waiting = self.snapshot.channels.entry(channel.clone()).or_default();
         let waiters = std::mem::take(&mut waiting.subscriptions);
-        let starts = self.snapshot.starts_of(channel).to_vec();
+        let starts = self.snapshot.open_starts_of(channel);
         // An instance may wait at several elements, and each delivery needs its own number in the
         // inbox: the numbers of reserved ids that start nothing are used, because they are unique.
         let mut spare = accept.ids.iter().skip(starts.len()).map(|id| id.order());
@@ -211,9 +211,9 @@ impl UnitResolver<'_> {
         channel: &ChannelKey,
         definition: &str,
     ) -> Option<(DefinitionHead, Trigger)> {
-        let mut starts = self.snapshot.starts_of(channel).iter();
+        let mut starts = self.snapshot.open_starts_of(channel).into_iter();
         let start = starts.find(|(head, _)| head.name == definition)?;
-        self.is_free(&start.0, channel).then(|| start.clone())
+        self.is_free(&start.0, channel).then_some(start)
     }
 
     fn start_by_message(

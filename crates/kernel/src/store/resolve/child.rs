@@ -5,6 +5,7 @@ use meantime_core::{
 };
 
 use super::unit::UnitResolver;
+use crate::command::DEFINITION_PAUSED;
 use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{ChildRef, InstanceRow, NewChild, OccurrenceRow, Write};
 
@@ -29,6 +30,7 @@ impl UnitResolver<'_> {
             // A child that is too deep has no name; see `start_child` in `machine/effect.rs`.
             None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
+            Some(head) if head.paused.is_some() => DEFINITION_PAUSED,
             Some(_) if taken => "key_taken",
             Some(_) if occurrence_taken => "occurrence_taken",
             Some(_) if self.is_tree_ending(&row) => "tree_ending",

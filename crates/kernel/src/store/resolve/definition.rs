@@ -4,7 +4,9 @@ use meantime_core::{DefinitionId, Trigger};
 
 use super::snapshot::DefinitionHead;
 use super::unit::UnitResolver;
-use crate::store::{Accept, ChannelKey, ConditionalWrite, NewDefinition, Refusal, Write};
+use crate::store::{
+    Accept, ChannelKey, ConditionalWrite, DefinitionPause, NewDefinition, Refusal, Write,
+};
 
 /// How many definitions one broadcast signal may start.
 pub const BROADCAST_STARTS: usize = 64;
@@ -16,6 +18,10 @@ impl UnitResolver<'_> {
     /// Why a deployment or undeployment is refused, if it is.
     pub(super) fn refused_definition(&self, conditional: &ConditionalWrite) -> Option<Refusal> {
         match conditional {
+            ConditionalWrite::PauseDefinition { name, .. } => {
+                let known = self.snapshot.latest(name, None).is_some();
+                (!known).then_some(Refusal::UnknownDefinition)
+            }
             ConditionalWrite::Undeploy { name, version, .. } => {
                 let known = self.snapshot.latest(name, Some(*version)).is_some();
                 (!known).then_some(Refusal::UnknownDefinition)
@@ -52,6 +58,8 @@ impl UnitResolver<'_> {
         row.id = DefinitionId(self.snapshot.next_definition);
         self.snapshot.next_definition = self.snapshot.next_definition.saturating_add(1);
         row.version = versions.first().map_or(1, |head| head.version.saturating_add(1));
+        // A new version of a paused definition is paused, too.
+        row.paused = versions.first().and_then(|head| head.paused.clone());
         versions.insert(
             0,
             DefinitionHead {
@@ -61,6 +69,7 @@ impl UnitResolver<'_> {
                 label: row.label.clone(),
                 hash: row.hash.clone(),
                 retired: false,
+                paused: row.paused.clone(),
                 triggers: row.triggers.clone(),
             },
         );
@@ -69,6 +78,23 @@ impl UnitResolver<'_> {
         self.arm_timer_starts(&name, row.version, &triggers, &new.accept, writes);
         writes.push(Write::InsertDefinition(Box::new(row)));
         writes.push(Write::SetTriggers { name, definition, triggers });
+    }
+
+    pub(super) fn pause_definition(
+        &mut self,
+        name: String,
+        pause: Option<DefinitionPause>,
+        writes: &mut Vec<Write>,
+    ) {
+        for head in self.snapshot.definitions.get_mut(&name).into_iter().flatten() {
+            head.paused.clone_from(&pause);
+        }
+        for (head, _) in self.snapshot.starts.values_mut().flatten() {
+            if head.name == name {
+                head.paused.clone_from(&pause);
+            }
+        }
+        writes.push(Write::PauseDefinition { name, pause });
     }
 
     pub(super) fn undeploy(

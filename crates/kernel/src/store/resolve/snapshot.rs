@@ -6,8 +6,8 @@ use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp, Tr
 
 use super::schedule::timer_start_tag;
 use crate::store::{
-    AnswerRow, ChannelKey, ChannelKind, ChildRef, ConditionalWrite, Lookups, MessageRow, NewChild,
-    Plan, Precondition, SubscriptionRow, Write,
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, ConditionalWrite, DefinitionPause, Lookups,
+    MessageRow, NewChild, Plan, Precondition, SubscriptionRow, Write,
 };
 
 /// What the store holds of everything that a plan depends on.
@@ -72,6 +72,8 @@ pub struct DefinitionHead {
     pub hash: String,
     /// Whether it is undeployed and starts no new instances.
     pub retired: bool,
+    /// The pause of its name.
+    pub paused: Option<DefinitionPause>,
     /// Its triggers.
     pub triggers: Vec<Trigger>,
 }
@@ -179,7 +181,8 @@ impl Lookups {
                     }
                 }
             }
-            ConditionalWrite::Undeploy { name, .. } => self.add_definition(name),
+            ConditionalWrite::Undeploy { name, .. }
+            | ConditionalWrite::PauseDefinition { name, .. } => self.add_definition(name),
         }
     }
 
@@ -234,6 +237,12 @@ impl Snapshot {
 
     pub(super) fn starts_of(&self, channel: &ChannelKey) -> &[(DefinitionHead, Trigger)] {
         self.starts.get(&(channel.kind, channel.name.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    /// The definitions that a channel starts now: paused ones start nothing.
+    pub(super) fn open_starts_of(&self, channel: &ChannelKey) -> Vec<(DefinitionHead, Trigger)> {
+        let starts = self.starts_of(channel).iter();
+        starts.filter(|(head, _)| head.paused.is_none()).cloned().collect()
     }
 
     /// A version by its number, even if it is undeployed: schedules and running parents keep their

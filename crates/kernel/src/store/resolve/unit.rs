@@ -243,6 +243,9 @@ impl UnitResolver<'_> {
                 self.offer(&channels, &definition, &accept, writes);
             }
             ConditionalWrite::Deploy(new) => self.deploy(*new, writes),
+            ConditionalWrite::PauseDefinition { name, pause } => {
+                self.pause_definition(name, pause, writes);
+            }
             ConditionalWrite::Undeploy { name, version, accept } => {
                 self.undeploy(&name, version, &accept, writes);
             }
