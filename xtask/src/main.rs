@@ -75,6 +75,7 @@ Commands:
   sbom [FILE]       write a bill of materials (CycloneDX JSON) of all dependencies
                     for shipping, building and testing
   vectors flow      generate expressions of flow scripts and store Node's results
+  vectors types     store what the compiler of TypeScript makes of sources with types
                     (needs Node)
   help              this text (also --help)
 ";

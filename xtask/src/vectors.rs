@@ -2,8 +2,11 @@
 //!
 //! `vectors flow` generates expressions from a seed, evaluates each of them in Node, and writes
 //! both to a file. The tests `agrees_with_node` and `is_near_node` of the flow notation read it.
+//! `vectors types` writes what the compiler of TypeScript makes of the sources in
+//! `crates/script/tests/types`.
 
 mod flow;
+mod types;
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -20,14 +23,37 @@ const SHOW_SCRIPT: &str = "crates/flow/tests/node/show.js";
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args {
         [language] if language == "flow" => write_flow(),
-        _ => bail!("`vectors` takes a language: `vectors flow`"),
+        [language] if language == "types" => types::write(),
+        _ => bail!("`vectors` takes what to write: `vectors flow` or `vectors types`"),
     }
 }
 
 fn write_flow() -> Result<()> {
     let cases = flow::expressions();
     write(&cases.exact, FLOW_VECTORS_FILE)?;
-    write(&cases.near, FLOW_NEAR_VECTORS_FILE)
+    write(&cases.near, FLOW_NEAR_VECTORS_FILE)?;
+    check_modules()
+}
+
+/// Checks that Node accepts the examples that are modules.
+fn check_modules() -> Result<()> {
+    let root = root()?;
+    let copies = root.join("target/modules");
+    std::fs::create_dir_all(&copies).context("a directory for copies")?;
+    for entry in std::fs::read_dir(root.join("examples/flows")).context("the examples")? {
+        let path = entry?.path();
+        let text = std::fs::read_to_string(&path)?;
+        let (Some(name), true) = (path.file_stem(), text.contains("export default")) else {
+            continue;
+        };
+        // Node decides by the name whether a file is a module.
+        let copy = copies.join(name).with_extension("mjs");
+        std::fs::write(&copy, &text)?;
+        let status = Command::new("node").arg("--check").arg(&copy).status();
+        let is_accepted = status.context("cannot start Node")?.success();
+        ensure!(is_accepted, "Node does not accept {}", path.display());
+    }
+    Ok(())
 }
 
 /// Evaluates expressions in Node and writes them with their results.

@@ -12,7 +12,7 @@ use meantime_server::SourceFormats;
 use crate::exit::UsageError;
 
 /// The file names of definitions, for error messages.
-const EXPECTED_NAMES: &str = "expected *.flow.js, *.journey.yaml or *.bpmn";
+const EXPECTED_NAMES: &str = "expected *.flow.js, *.flow.ts, *.journey.yaml or *.bpmn";
 
 /// A definition file with its source and the files that it refers to.
 pub(crate) struct DefinitionFile {

@@ -18,6 +18,14 @@ pub struct Source {
     pub files: Vec<SourceFile>,
 }
 
+impl Source {
+    /// Whether its name says that it is TypeScript.
+    #[must_use]
+    pub fn is_typescript(&self) -> bool {
+        matches!(self.name.rsplit_once('.'), Some((_, "ts")))
+    }
+}
+
 /// A file that a source refers to.
 #[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub struct SourceFile {

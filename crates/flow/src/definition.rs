@@ -88,10 +88,10 @@ fn workflow_name(
     }
 }
 
-/// `flows/order.flow.js` is `order`.
+/// `flows/order.flow.js` and `flows/order.flow.ts` are `order`.
 fn file_stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let stem = file.strip_suffix(".js").unwrap_or(file);
+    let stem = file.strip_suffix(".js").or_else(|| file.strip_suffix(".ts")).unwrap_or(file);
     stem.strip_suffix(".flow").unwrap_or(stem)
 }
 

@@ -12,7 +12,7 @@ use meantime_core::{Diagnostic, Failure, Fault, Json, Limits, Severity, Timestam
 use super::ast::{Body, Expr, ExprKind, File, StmtKind, Visitor, walk_expr};
 use super::check::{DeclKind, check};
 use super::compile::Program;
-use super::parse::parse;
+use super::parse::{Language, parse};
 use super::problem::{Code, Problems};
 use super::pure_host::PureHost;
 use super::session::compile_script;
@@ -54,7 +54,7 @@ pub struct EmbeddedEnvironment<'a> {
 pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
     let alone: Arc<str> = format!("workflow main() {{\n{text}\n}}").into();
     let mut problems = Problems::default();
-    let file = parse(&alone, &mut problems);
+    let file = parse(&alone, Language::JavaScript, &mut problems);
     let analysis = check(&file, &mut problems);
     refuse_awaits(&file, &mut problems);
     let implicit = analysis.decls.iter().filter(|it| it.kind == DeclKind::Implicit);

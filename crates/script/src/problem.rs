@@ -139,6 +139,16 @@ impl Problems {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Removes those of an attempt that was undone.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.list.truncate(count);
+    }
+
     /// Whether further problems would be dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MAX_DIAGNOSTICS

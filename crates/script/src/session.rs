@@ -9,7 +9,7 @@ use super::awaitable::{Awaitable, Kind, LocalEffectKey};
 use super::check::{LiteralTimer, TimerLiteral, check};
 use super::compile::{Code, Op, Program, compile};
 use super::host::{EffectKind, Host, Settlement};
-use super::parse::parse;
+use super::parse::{Language, parse};
 use super::problem::Problems;
 use super::span::SourceMap;
 use super::vm::{
@@ -26,12 +26,14 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Compiles a file. `name` is for messages and traces.
+/// Compiles a file. `name` is for messages and traces; that of a TypeScript file ends with `.ts`.
 #[must_use]
 pub fn compile_script(text: &Arc<str>, name: &str) -> Compiled {
     let mut problems = Problems::default();
     let map = SourceMap::new(text.clone());
-    let file: File = parse(text, &mut problems);
+    let is_typescript = matches!(name.rsplit_once('.'), Some((_, "ts")));
+    let language = if is_typescript { Language::TypeScript } else { Language::JavaScript };
+    let file: File = parse(text, language, &mut problems);
     let analysis = check(&file, &mut problems);
     let program = (!problems.has_errors()).then(|| compile(&file, analysis, map.clone(), name));
     Compiled { program, diagnostics: problems.diagnostics(&map) }

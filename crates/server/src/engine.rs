@@ -51,6 +51,11 @@ impl Default for SourceFormats {
                 suffixes: &[".flow.js"],
             },
             SourceFormat {
+                notation: "flow",
+                media_types: &["text/typescript", "application/typescript"],
+                suffixes: &[".flow.ts"],
+            },
+            SourceFormat {
                 notation: "journey",
                 media_types: &["application/yaml", "application/json", "text/yaml"],
                 suffixes: &[".journey.yaml", ".journey.yml", ".journey.json"],
@@ -80,16 +85,36 @@ impl SourceFormats {
 
     /// The notation of a file, by its name.
     pub fn notation_of_file(&self, name: &str) -> Option<&'static str> {
-        let reads =
-            |format: &&SourceFormat| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
-        self.0.iter().find(reads).map(|format| format.notation)
+        self.format_of_file(name).map(|format| format.notation)
     }
 
     /// The media type of a file, by its name.
     pub fn media_type_of_file(&self, name: &str) -> Option<&'static str> {
-        let notation = self.notation_of_file(name)?;
-        let format = self.0.iter().find(|format| format.notation == notation)?;
-        format.media_types.first().copied()
+        self.format_of_file(name)?.media_types.first().copied()
+    }
+
+    /// The name under which a source is kept. A source is read by its name alone, so that of
+    /// TypeScript ends with its suffix. None if the name says something else than the media type.
+    pub(crate) fn source_name(&self, media_type: &str, name: String) -> Option<String> {
+        let reads = |format: &&SourceFormat| format.media_types.contains(&media_type);
+        let Some(format) = self.0.iter().find(reads) else { return Some(name) };
+        let is_typescript = matches!(name.rsplit_once('.'), Some((_, "ts")));
+        match self.format_of_file(&name) {
+            Some(other) if other.notation == format.notation => {
+                (other.suffixes == format.suffixes).then_some(name)
+            }
+            _ if format.suffixes == [".flow.ts"] && !is_typescript => {
+                Some(format!("{name}.flow.ts"))
+            }
+            _ if format.suffixes == [".flow.js"] && is_typescript => None,
+            _ => Some(name),
+        }
+    }
+
+    fn format_of_file(&self, name: &str) -> Option<&SourceFormat> {
+        let reads =
+            |format: &&SourceFormat| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
+        self.0.iter().find(reads)
     }
 
     /// All media types, for error messages.

@@ -43,7 +43,7 @@ fn from_a_file_to_the_end_of_an_instance() {
 fn a_start_waits_for_the_end() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::on(directory.path(), CLOCK);
-    let good = write(directory.path(), "good.flow.js", "return 7\n");
+    let good = write(directory.path(), "good.flow.ts", "const n = 7 as number\nreturn n!\n");
     let bad = write(directory.path(), "bad.flow.js", "throw { code: 'NO', message: 'never' }\n");
     server.text(&["deploy", &good]);
     server.text(&["deploy", &bad]);
@@ -79,6 +79,10 @@ fn definitions_are_validated_without_a_server() {
     let found: Value = serde_json::from_slice(&json.stdout).expect("one document");
     let first = &found["diagnostics"][0];
     assert_eq!((&first["line"], &first["severity"]), (&2.into(), &"error".into()));
+    let typed =
+        write(directory.path(), "typed.flow.ts", "const n: number = 'x'!\nreturn mising as any\n");
+    let drawn = String::from_utf8_lossy(&run(&["validate", &typed]).stderr).into_owned();
+    assert!(drawn.contains("return mising as any") && drawn.contains("^^^^^^"), "{drawn}");
     assert_eq!(run(&["validate", "/none.flow.js"]).status.code(), Some(2));
     assert_eq!(run(&["validate"]).status.code(), Some(2));
 }

@@ -107,7 +107,8 @@ fn examples_name_no_port_and_have_no_warnings() {
         for entry in std::fs::read_dir(examples.join(notation)).expect("examples") {
             let path = entry.expect("an entry").path();
             let name = path.display().to_string();
-            let is_definition = [".bpmn", ".flow.js", ".yaml"].iter().any(|it| name.ends_with(it));
+            let is_definition =
+                [".bpmn", ".flow.js", ".flow.ts", ".yaml"].iter().any(|it| name.ends_with(it));
             let text = std::fs::read_to_string(&path).expect("a text");
             assert!(!is_definition || !text.contains("127.0.0.1"), "{name}");
         }

@@ -59,6 +59,10 @@ pub struct Stored {
 pub fn definition_hash(source: &Source) -> String {
     let mut hasher = Sha256::new();
     hasher.update(source.text.as_bytes());
+    if source.is_typescript() {
+        // The same text may mean something else in JavaScript: `f<a>(b)` compares there.
+        hasher.update(b"\0typescript");
+    }
     for file in &source.files {
         // The lengths make the encoding unambiguous: different sets of files never give the same
         // bytes.

@@ -13,19 +13,49 @@ pub(crate) struct Ident {
     pub(crate) span: Span,
 }
 
-/// A file: a bare script, or workflows with shared functions and constants.
+/// A file: a bare script, workflows with shared functions and constants, or a module.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) statements: Vec<Stmt>,
     pub(crate) workflows: Vec<Workflow>,
+    /// Whether it has an `export default`, so that the rules of JavaScript's modules apply.
+    pub(crate) is_module: bool,
+    /// The words `export` before declarations.
+    pub(crate) exports: Vec<Span>,
     /// Names whose declarations could not be parsed; their uses are not reported as undefined.
     pub(crate) lost: BTreeSet<Arc<str>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Workflow {
-    pub(crate) name: Ident,
+    /// None for the `export default` of a module, which is named by its file.
+    pub(crate) name: Option<Ident>,
     pub(crate) function: Function,
+    pub(crate) form: WorkflowForm,
+}
+
+/// How a workflow is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkflowForm {
+    /// `workflow name(input) {…}`, in which every function may wait.
+    Keyword,
+    /// `export default async function`
+    Async,
+    /// `export default function`, which may not wait itself.
+    Plain,
+}
+
+impl Workflow {
+    /// The name in traces.
+    pub(crate) fn display_name(&self) -> Arc<str> {
+        let name = self.name.as_ref().or(self.function.name.as_ref());
+        name.map_or_else(|| "workflow".into(), |name| name.name.clone())
+    }
+
+    /// Whether it takes more than the input.
+    pub(crate) const fn takes_context(&self) -> bool {
+        self.function.params.len() > 1 || self.function.rest.is_some()
+    }
 }
 
 /// A function, an arrow function, or the body of a workflow.

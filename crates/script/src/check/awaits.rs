@@ -2,7 +2,8 @@
 
 use super::scope::{Analysis, NameUse};
 use crate::ast::{
-    Expr, ExprKind, File, Function, Stmt, Visitor, walk_expr, walk_function, walk_stmt,
+    Expr, ExprKind, File, Function, Stmt, Visitor, WorkflowForm, walk_body, walk_expr,
+    walk_function, walk_stmt,
 };
 use crate::library::{Global, Member, Method, member};
 use crate::problem::{Code, Problems};
@@ -10,15 +11,31 @@ use crate::problem::{Code, Problems};
 /// Checks every `await` of a file.
 pub(super) fn check_awaits(file: &File, analysis: &Analysis, problems: &mut Problems) {
     let beside_workflows = !file.workflows.is_empty();
-    let mut awaits = Awaits { problems, analysis, refused_by: None, beside_workflows };
+    let (is_module, plain) = (file.is_module, None);
+    let mut awaits =
+        Awaits { problems, analysis, refused_by: None, beside_workflows, is_module, plain };
     for statement in &file.statements {
         awaits.stmt(statement);
     }
     awaits.beside_workflows = false;
     for workflow in &file.workflows {
-        awaits.function(&workflow.function);
+        match workflow.form {
+            WorkflowForm::Keyword => awaits.function(&workflow.function),
+            WorkflowForm::Plain => {
+                awaits.plain = Some(HELP_ASYNC_ENTRY);
+                walk_function(&mut awaits, &workflow.function);
+            }
+            WorkflowForm::Async => awaits.async_function(&workflow.function),
+        }
     }
 }
+
+const HELP_ASYNC_ENTRY: &str = "write `export default async function`";
+
+const HELP_PLAIN_FUNCTION: &str = "await in the default export and pass the result on; or write `workflow name(input) { … }`, \
+     where `await` works in every function";
+
+const HELP_PARAMETER: &str = "await in the body of the function";
 
 struct Awaits<'p> {
     problems: &'p mut Problems,
@@ -27,11 +44,30 @@ struct Awaits<'p> {
     refused_by: Option<Method>,
     /// Outside of all functions in a file with workflows.
     beside_workflows: bool,
+    is_module: bool,
+    /// In a function of a module that is not `async`: what to do instead.
+    plain: Option<&'static str>,
 }
 
 impl Awaits<'_> {
+    /// The default export of a module: `await` is valid in its body, as in JavaScript not in its
+    /// parameters, nor in the functions inside.
+    fn async_function(&mut self, function: &Function) {
+        self.plain = Some(HELP_PARAMETER);
+        for param in &function.params {
+            self.pattern(&param.pattern);
+            param.default.iter().for_each(|default| self.expr(default));
+        }
+        function.rest.iter().for_each(|rest| self.pattern(rest));
+        self.plain = None;
+        walk_body(self, &function.body);
+    }
+
     fn check(&mut self, expr: &Expr, operand: &Expr) {
-        if let Some(method) = &self.refused_by {
+        if let Some(help) = self.plain {
+            let message = "`await` is valid only in the body of an `async` function";
+            self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
+        } else if let Some(method) = &self.refused_by {
             let message = format!("`await` cannot be used in a callback of `{}`", method.name());
             let help = "await first, then call it with the results";
             self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
@@ -111,7 +147,7 @@ impl<'a> Visitor<'a> for Awaits<'_> {
                     match (&arg.value.kind, refuses) {
                         (ExprKind::Function(function), Some(method)) => {
                             let before = self.refused_by.replace(method);
-                            walk_function(self, function);
+                            self.function(function);
                             self.refused_by = before;
                         }
                         _ => self.expr(&arg.value),
@@ -124,7 +160,11 @@ impl<'a> Visitor<'a> for Awaits<'_> {
 
     fn function(&mut self, function: &'a Function) {
         let beside = std::mem::replace(&mut self.beside_workflows, false);
+        let plain = self.plain;
+        if self.is_module {
+            self.plain = Some(HELP_PLAIN_FUNCTION);
+        }
         walk_function(self, function);
-        self.beside_workflows = beside;
+        (self.beside_workflows, self.plain) = (beside, plain);
     }
 }

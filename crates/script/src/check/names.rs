@@ -9,12 +9,12 @@ use std::sync::Arc;
 use super::awaits::check_awaits;
 use super::call::check_calls;
 use super::jump::check_jumps;
-use super::scope::{Analysis, Decl, DeclKind, FunctionId, NameUse, Scope, ScopeId};
+use super::scope::{Analysis, Decl, DeclId, DeclKind, FunctionId, NameUse, Scope, ScopeId};
 use super::similar::resembles;
 use crate::ast::{
     Block, Body, Catch, Class, Declarator, Expr, ExprKind, File, ForBinding, Function,
-    FunctionKind, Ident, Pattern, PatternKind, PropKey, Stmt, StmtKind, Visitor, walk_expr,
-    walk_stmt,
+    FunctionKind, Ident, Pattern, PatternKind, PropKey, Stmt, StmtKind, Visitor, Workflow,
+    walk_expr, walk_stmt,
 };
 use crate::problem::{Code, Problems};
 use crate::span::Span;
@@ -37,6 +37,8 @@ pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
         scope: 0,
         late: Vec::new(),
         lost: &file.lost,
+        is_module: file.is_module,
+        entry: None,
     };
     names.file(file);
     let Names { mut analysis, problems, .. } = names;
@@ -49,6 +51,7 @@ pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
 
 /// A file with workflows may contain no other statements that run.
 fn check_form(file: &File, problems: &mut Problems) {
+    check_exports(file, problems);
     if file.workflows.is_empty() {
         return;
     }
@@ -64,23 +67,49 @@ fn check_form(file: &File, problems: &mut Problems) {
         if !declares {
             let message =
                 "besides workflows, a file contains only functions, classes and constants";
-            let help = "move the statement into a workflow";
+            let help = "move the statement into the workflow";
             problems.add_with_help(Code::Form, statement.span, message, help);
         }
     }
     let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
     for workflow in &file.workflows {
-        let name = &workflow.name;
+        let Some(name) = &workflow.name else {
+            check_entry(workflow, problems);
+            continue;
+        };
         if seen.insert(&name.name, name.span).is_some() {
             let message = format!("the workflow `{}` is declared twice", name.name);
             problems.add(Code::Duplicate, name.span, message);
         }
-        let params = &workflow.function.params;
-        if params.len() > 1 || workflow.function.rest.is_some() {
+        if file.is_module {
+            let message = "a file has either an `export default` or workflows";
+            let help = "put this workflow into a file of its own";
+            problems.add_with_help(Code::Form, name.span, message, help);
+        }
+        if workflow.takes_context() {
             let message = "a workflow takes one input";
             let help = "take it apart: workflow name({ first, second }) { … }";
             problems.add_with_help(Code::Form, name.span, message, help);
         }
+    }
+}
+
+/// The default export of a module gets two arguments.
+fn check_entry(workflow: &Workflow, problems: &mut Problems) {
+    if let Some(third) = workflow.function.params.get(2) {
+        let message = "the default export gets two arguments: the input and the context";
+        let help = "take the input apart: ({ first, second }, ctx)";
+        problems.add_with_help(Code::Form, third.pattern.span, message, help);
+    }
+}
+
+/// Only a module exports.
+fn check_exports(file: &File, problems: &mut Problems) {
+    for span in file.exports.iter().filter(|_| !file.is_module) {
+        let message = "`export` is valid only beside an `export default`";
+        let help = "write the workflow as `export default async function (input, ctx) { … }`, or \
+                    remove the word";
+        problems.add_with_help(Code::Form, *span, message, help);
     }
 }
 
@@ -95,6 +124,10 @@ pub(super) struct Names<'p, 'a> {
     pub(super) late: Vec<(Ident, ScopeId)>,
     /// Names whose declarations could not be parsed.
     pub(super) lost: &'a BTreeSet<Arc<str>>,
+    /// Whether an assignment to an unknown name is an error, as in JavaScript's modules.
+    pub(super) is_module: bool,
+    /// The name of the default export, which nothing may call.
+    pub(super) entry: Option<DeclId>,
 }
 
 /// A function, its position, and the enclosing function.
@@ -117,6 +150,9 @@ impl<'a> Names<'_, 'a> {
         if file.workflows.is_empty() {
             self.declare_inputs();
         }
+        for workflow in &file.workflows {
+            self.declare_entry(workflow);
+        }
         self.declare_vars(&file.statements);
         self.hoist(&file.statements);
         for statement in &file.statements {
@@ -131,6 +167,17 @@ impl<'a> Names<'_, 'a> {
             self.resolve_late_names();
         }
         self.join_inputs();
+    }
+
+    /// The name of a default export is a name of its file.
+    fn declare_entry(&mut self, workflow: &'a Workflow) {
+        let (None, Some(name)) = (&workflow.name, &workflow.function.name) else { return };
+        let id = self.analysis.decls.len();
+        self.declare(name, DeclKind::Function, 0);
+        self.entry = Some(id);
+        if let Some(decl) = self.analysis.decls.get_mut(id) {
+            decl.read = true;
+        }
     }
 
     /// Both names share one slot, so both are captured if one is.

@@ -126,6 +126,12 @@ impl Names<'_, '_> {
     }
 
     fn mark_used(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
+        if self.entry == Some(id) {
+            let message = "a use of the default export itself is not in the language";
+            let help = "start another instance with Workflow.run, or move the code into a function";
+            self.problems.add_with_help(Code::Refused, name.span, message, help);
+            return;
+        }
         self.record_use(name, id, scope);
         if let Some(decl) = self.analysis.decls.get_mut(id) {
             decl.read = true;
@@ -150,6 +156,9 @@ impl Names<'_, '_> {
                 );
                 return;
             }
+            if self.is_module {
+                return self.report_undeclared(name);
+            }
             let function = self.scopes.get(self.scope).map_or(0, |scope| scope.function);
             let node = self.functions.get(function);
             let (outer, at) = node.map_or((0, u32::MAX), |node| (node.scope, node.at));
@@ -168,6 +177,15 @@ impl Names<'_, '_> {
             self.problems.add_with_help(Code::Constant, name.span, message, help);
         }
         self.record_use(name, id, self.scope);
+    }
+
+    /// In a module an assignment declares nothing.
+    fn report_undeclared(&mut self, name: &Ident) {
+        if !self.lost.contains(&name.name) {
+            let message = format!("`{}` is not defined", name.name);
+            let help = "declare it with `let`";
+            self.problems.add_with_help(Code::UndefinedName, name.span, message, help);
+        }
     }
 
     pub(super) fn find(&self, name: &Ident, from: ScopeId) -> Option<DeclId> {

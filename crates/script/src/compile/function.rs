@@ -17,10 +17,11 @@ use crate::span::SourceMap;
 pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &str) -> Program {
     let mut shared = ProgramBuilder::new(&analysis);
     let has_prelude = !file.statements.is_empty();
+    let needs_entry = |it: &WorkflowNode| has_prelude || it.takes_context();
     if file.workflows.is_empty() {
         shared.add_function(BARE_SCRIPT_ID);
-    } else if has_prelude {
-        for workflow in &file.workflows {
+    } else {
+        for workflow in file.workflows.iter().filter(|it| needs_entry(it)) {
             shared.add_function(entry_id(workflow.function.span.start));
         }
     }
@@ -34,11 +35,13 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
     for workflow in &file.workflows {
         let at = workflow.function.span.start;
         compile_workflow(&mut shared, workflow);
-        let id = if has_prelude { entry_id(at) } else { function_id(at) };
-        if has_prelude {
+        let has_entry = needs_entry(workflow);
+        let id = if has_entry { entry_id(at) } else { function_id(at) };
+        if has_entry {
             compile_entry(&mut shared, &file.statements, workflow);
         }
-        let (name, entry) = (Some(workflow.name.name.clone()), shared.index(id) as usize);
+        let name = workflow.name.as_ref().map(|name| name.name.clone());
+        let entry = shared.index(id) as usize;
         workflows.push(Workflow { name, at, entry });
     }
     let ProgramBuilder { constants, methods, functions, .. } = shared;
@@ -82,7 +85,7 @@ fn compile_workflow(shared: &mut ProgramBuilder<'_>, workflow: &WorkflowNode) {
     let function = &workflow.function;
     let captured_cells = captures(shared, function);
     let id = function_id(function.span.start);
-    let mut builder = FunctionBuilder::new(shared, id, workflow.name.name.clone(), &captured_cells);
+    let mut builder = FunctionBuilder::new(shared, id, workflow.display_name(), &captured_cells);
     builder.code.is_workflow = true;
     builder.function(function);
     if let Body::Block(block) = &function.body {
@@ -99,7 +102,7 @@ fn compile_workflow(shared: &mut ProgramBuilder<'_>, workflow: &WorkflowNode) {
 fn compile_entry(shared: &mut ProgramBuilder<'_>, statements: &[Stmt], workflow: &WorkflowNode) {
     let at = workflow.function.span.start;
     let id = entry_id(at);
-    let mut builder = FunctionBuilder::new(shared, id, workflow.name.name.clone(), &[]);
+    let mut builder = FunctionBuilder::new(shared, id, workflow.display_name(), &[]);
     builder.code.params = 1;
     let slot = builder.new_slot(slot_key(at, 1), false);
     builder.bring_into_scope(slot);
@@ -107,7 +110,12 @@ fn compile_entry(shared: &mut ProgramBuilder<'_>, statements: &[Stmt], workflow:
     builder.statements(statements);
     builder.closure(&workflow.function);
     builder.emit(Op::Load(slot));
-    builder.emit_suspension_point(at, Op::Call(1));
+    let mut given = 1;
+    if workflow.takes_context() {
+        builder.context();
+        given = 2;
+    }
+    builder.emit_suspension_point(at, Op::Call(given));
     builder.emit(Op::Return);
     let code = builder.finish();
     shared.functions.insert(id, Some(code));
@@ -118,6 +126,16 @@ fn captures(shared: &ProgramBuilder<'_>, function: &Function) -> Vec<DeclId> {
 }
 
 impl FunctionBuilder<'_, '_> {
+    /// The second argument of a default export.
+    fn context(&mut self) {
+        self.emit(Op::NewRecord);
+        for (name, op) in [("id", Op::InstanceId), ("key", Op::InstanceKey)] {
+            self.emit(op);
+            let name = self.shared.text(&Arc::from(name));
+            self.emit(Op::Put(name));
+        }
+    }
+
     /// The two names of the input of a bare script.
     fn inputs(&self) -> Vec<DeclId> {
         let decls = self.shared.analysis.decls.iter().enumerate();

@@ -22,8 +22,8 @@ const WORDS_BEFORE_EXPRESSION: &[&str] =
 /// The most tokens of one script. The compiled form of each takes about two hundred bytes.
 const MAX_TOKENS: usize = 200_000;
 
-/// All tokens of a text; the last one is `End`.
-pub(crate) fn tokenize(text: &str, problems: &mut Problems) -> Vec<Token> {
+/// All tokens of a text; the last one is `End`. With types, `!` may also follow a value.
+pub(crate) fn tokenize(text: &str, types: bool, problems: &mut Problems) -> Vec<Token> {
     let mut scanner = Scanner {
         text,
         at: 0,
@@ -32,6 +32,7 @@ pub(crate) fn tokenize(text: &str, problems: &mut Problems) -> Vec<Token> {
         templates: Vec::new(),
         braces: 0,
         front_matter: front_matter(text),
+        types,
         problems,
     };
     scanner.run();
@@ -47,6 +48,7 @@ pub(super) struct Scanner<'a> {
     templates: Vec<u32>,
     braces: u32,
     front_matter: Option<FrontMatter>,
+    types: bool,
     pub(super) problems: &'a mut Problems,
 }
 
@@ -192,7 +194,16 @@ impl Scanner<'_> {
 
     /// After a value a slash divides; elsewhere it begins a regular expression.
     fn slash_begins_regex(&self) -> bool {
-        match self.tokens.last().map(|token| &token.kind) {
+        let mut before = self.tokens.iter().rev();
+        let mut last = before.next();
+        if self.types
+            && let Some(Token { kind: Kind::Sign("!"), after_newline: false, .. }) = last
+            && let Some(value) = before.next().filter(|token| ends_value(&token.kind))
+        {
+            // `value! / 2`
+            last = Some(value);
+        }
+        match last.map(|token| &token.kind) {
             None => true,
             Some(Kind::Word(word)) => WORDS_BEFORE_EXPRESSION.contains(&&**word),
             Some(Kind::Sign(sign)) => !matches!(*sign, ")" | "]" | "}" | "++" | "--"),
@@ -228,6 +239,17 @@ impl Scanner<'_> {
         }
         let flags = self.text.get(end..self.at).unwrap_or_default();
         self.push(start, Kind::Regex { source: Arc::from(source), flags: Arc::from(flags) });
+    }
+}
+
+/// Whether a token is the end of a value.
+fn ends_value(kind: &Kind) -> bool {
+    match kind {
+        Kind::Word(word) => !WORDS_BEFORE_EXPRESSION.contains(&&**word),
+        Kind::Sign(sign) => matches!(*sign, ")" | "]" | "}"),
+        Kind::Template { last, .. } => *last,
+        Kind::Number(_) | Kind::Text(_) | Kind::Regex { .. } => true,
+        Kind::End => false,
     }
 }
 

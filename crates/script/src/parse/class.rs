@@ -23,10 +23,13 @@ impl Parser<'_> {
     /// A class after the check that it is one; as a statement it needs a name.
     pub(super) fn class(&mut self, needs_name: bool) -> Parsed<Class> {
         let start = self.next().span;
-        let is_named = matches!(&self.token().kind, Kind::Word(word) if **word != *"extends");
+        let is_named = matches!(&self.token().kind, Kind::Word(word) if **word != *"extends")
+            && !(self.types && self.at_word("implements"));
         let name =
             if needs_name || is_named { Some(self.name("the name of a class")?) } else { None };
+        self.type_params()?;
         let extends = if self.take_word("extends") { Some(self.postfix()?) } else { None };
+        self.heritage_types()?;
         let open = self.expect("{")?;
         let mut members = Members::default();
         while !self.at_sign("}") {
@@ -50,10 +53,9 @@ impl Parser<'_> {
     }
 
     fn class_member(&mut self, members: &mut Members, derived: bool) -> Parsed<()> {
-        let is_static = self.at_word("static") && self.modifies_key();
-        if is_static {
-            self.next();
-        } else if self.at_word("static") && self.ahead(1).kind == Kind::Sign("{") {
+        let modifiers = self.member_modifiers()?;
+        let is_static = modifiers.is_static;
+        if !is_static && self.at_word("static") && self.ahead(1).kind == Kind::Sign("{") {
             let start = self.next().span;
             let block = self.block()?;
             let span = Span::new(start.start, self.previous_end());
@@ -72,8 +74,15 @@ impl Parser<'_> {
         if accessor.is_some() {
             self.next();
         }
+        if self.types && self.at_index_signature() {
+            self.index_signature()?;
+            return self.end_of_statement();
+        }
         let start = self.token().span;
         let (key, name) = self.class_key()?;
+        if self.types {
+            let _mark = self.take_sign("?") || self.take_sign("!");
+        }
         if let PropKey::Private(name) = &key
             && !members.privates.iter().any(|known| known.name == name.name)
         {
@@ -82,16 +91,22 @@ impl Parser<'_> {
         let is_constructor = !is_static
             && accessor.is_none()
             && name.as_ref().is_some_and(|name| &*name.name == "constructor");
-        if !self.at_sign("(") {
+        let is_method = self.at_sign("(") || (self.types && self.at_sign("<"));
+        if !is_method {
+            self.annotation()?;
             let value = if self.take_sign("=") { Some(self.expression()?) } else { None };
             let span = Span::new(start.start, self.previous_end());
             self.end_of_statement()?;
+            if modifiers.is_erased {
+                return Ok(());
+            }
             let field = Stmt { kind: StmtKind::Field { key, value }, span };
             let list = if is_static { &mut members.statics } else { &mut members.fields };
             list.push(field);
             return Ok(());
         }
-        let mut function = self.function_rest(start, name.map(super::function::unbound))?;
+        let name = name.map(super::function::unbound);
+        let Some(mut function) = self.function_or_signature(start, name)? else { return Ok(()) };
         if is_constructor {
             function.kind =
                 if derived { FunctionKind::DerivedConstructor } else { FunctionKind::Constructor };
@@ -107,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// Whether the word here is a modifier of the key that follows.
-    fn modifies_key(&self) -> bool {
+    pub(super) fn modifies_key(&self) -> bool {
         matches!(
             self.ahead(1).kind,
             Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[" | "#" | "*")
@@ -157,8 +172,13 @@ impl Parser<'_> {
                 callee = Expr { kind: ExprKind::Member { object, name, optional: false }, span };
             } else if self.at_sign("[") {
                 callee = self.index(callee, false)?;
+            } else if self.types && self.at_sign("!") && !self.token().after_newline {
+                self.next();
             } else {
-                break;
+                let is_typed = self.at_sign("<") || self.at_sign("<<");
+                if !(is_typed && self.expression_type_args()) {
+                    break;
+                }
             }
         }
         let paren = if self.at_sign("(") { self.token().span.start } else { start.start };

@@ -66,7 +66,9 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Parsed<Expr> {
-        if self.at_arrow() {
+        let in_then = std::mem::take(&mut self.in_then);
+        if self.at_arrow() || (self.typed_arrow_ahead(0) && self.may_be_arrow(in_then)) {
+            self.in_then = in_then;
             return self.arrow();
         }
         if self.at_word("async") && self.is_async_function() {
@@ -75,6 +77,10 @@ impl Parser<'_> {
         }
         let left = self.ternary()?;
         let Some(op) = self.assign_op() else { return Ok(left) };
+        if self.cast_end == Some(self.previous_end()) {
+            self.unexpected("the end of the expression");
+            return Err(ParseAborted);
+        }
         let token = self.next();
         let span = left.span;
         let target = self.as_pattern(left)?;
@@ -90,7 +96,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Assign { target, op, value }, span })
     }
 
-    fn at_arrow(&self) -> bool {
+    pub(super) fn at_arrow(&self) -> bool {
         match &self.token().kind {
             Kind::Sign("(") => self.arrow_after(0),
             Kind::Word(word) => {
@@ -129,7 +135,9 @@ impl Parser<'_> {
             return Ok(test);
         }
         let before = std::mem::replace(&mut self.no_in, false);
+        self.in_then = true;
         let then = self.expression();
+        self.in_then = false;
         self.no_in = before;
         let then = then?;
         self.expect(":")?;
@@ -142,10 +150,11 @@ impl Parser<'_> {
     fn binary(&mut self, least: u8) -> Parsed<Expr> {
         let mut left = self.deeper(Self::unary)?;
         let mut length = 0u32;
-        while let Some(infix) = self.infix() {
-            if infix.left < least {
-                break;
+        loop {
+            if self.cast(least)? {
+                continue;
             }
+            let Some(infix) = self.infix().filter(|infix| infix.left >= least) else { break };
             // A long chain is a deep tree.
             length += 1;
             if length > MAX_DEPTH {

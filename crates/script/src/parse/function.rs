@@ -1,6 +1,6 @@
 //! Functions: parameters, bodies, arrows.
 
-use super::parser::{Parsed, Parser};
+use super::parser::{ParseAborted, Parsed, Parser};
 use crate::ast::{
     Body, Expr, ExprKind, Function, FunctionKind, Ident, Param, Pattern, PatternKind,
 };
@@ -9,7 +9,38 @@ use crate::span::Span;
 impl Parser<'_> {
     /// Parameters and body of a function, after its keyword and name.
     pub(super) fn function_rest(&mut self, start: Span, name: Option<Ident>) -> Parsed<Function> {
-        let (params, rest) = self.params()?;
+        let (params, rest) = self.function_head()?;
+        self.function_with(start, name, params, rest)
+    }
+
+    /// The same, or nothing if it has no body: a signature of TypeScript.
+    pub(super) fn function_or_signature(
+        &mut self,
+        start: Span,
+        name: Option<Ident>,
+    ) -> Parsed<Option<Function>> {
+        let (params, rest) = self.function_head()?;
+        if self.types && !self.at_sign("{") {
+            self.end_of_statement()?;
+            return Ok(None);
+        }
+        self.function_with(start, name, params, rest).map(Some)
+    }
+
+    fn function_head(&mut self) -> Parsed<(Vec<Param>, Option<Pattern>)> {
+        self.type_params()?;
+        let params = self.params()?;
+        self.return_type()?;
+        Ok(params)
+    }
+
+    fn function_with(
+        &mut self,
+        start: Span,
+        name: Option<Ident>,
+        params: Vec<Param>,
+        rest: Option<Pattern>,
+    ) -> Parsed<Function> {
         let body = self.function_body()?;
         let span = Span::new(start.start, self.previous_end());
         Ok(Function { name, params, rest, body, kind: FunctionKind::Plain, span })
@@ -19,7 +50,8 @@ impl Parser<'_> {
     pub(super) fn function_expression(&mut self) -> Parsed<Expr> {
         let start = self.next().span;
         self.refuse_generator();
-        let name = if self.at_sign("(") { None } else { Some(self.name("a function name")?) };
+        let is_nameless = self.at_sign("(") || self.at_sign("<");
+        let name = if is_nameless { None } else { Some(self.name("a function name")?) };
         let function = self.function_rest(start, name)?;
         let span = function.span;
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
@@ -28,18 +60,12 @@ impl Parser<'_> {
     /// `(…) => …` or `name => …`.
     pub(super) fn arrow(&mut self) -> Parsed<Expr> {
         let start = self.token().span;
-        let (params, rest) = if self.at_sign("(") {
-            self.params()?
-        } else {
-            let name = self.name("a parameter")?;
-            let span = name.span;
-            let pattern = Pattern { kind: PatternKind::Name(name), span };
-            (vec![Param { pattern, default: None }], None)
-        };
-        self.expect("=>")?;
+        let in_then = std::mem::take(&mut self.in_then);
+        let (params, rest) = self.arrow_head()?;
         let body = if self.at_sign("{") {
             self.function_body()?
         } else {
+            self.in_then = in_then;
             Body::Expr(Box::new(self.expression()?))
         };
         let span = Span::new(start.start, self.previous_end());
@@ -48,15 +74,40 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
     }
 
+    /// The parameters of an arrow function and its arrow.
+    pub(super) fn arrow_head(&mut self) -> Parsed<(Vec<Param>, Option<Pattern>)> {
+        let head = if self.at_sign("(") || self.at_sign("<") {
+            self.function_head()?
+        } else {
+            let name = self.name("a parameter")?;
+            let span = name.span;
+            let pattern = Pattern { kind: PatternKind::Name(name), span };
+            (vec![Param { pattern, default: None }], None)
+        };
+        if self.token().after_newline && self.at_sign("=>") {
+            self.unexpected("`=>` on the same line");
+            return Err(ParseAborted);
+        }
+        self.expect("=>")?;
+        Ok(head)
+    }
+
     fn params(&mut self) -> Parsed<(Vec<Param>, Option<Pattern>)> {
         self.expect("(")?;
+        self.this_param()?;
         let (mut params, mut rest) = (Vec::new(), None);
         while !self.at_sign(")") {
+            self.refuse_param_modifier()?;
             if self.take_sign("...") {
                 rest = Some(self.pattern()?);
+                self.annotation()?;
                 break;
             }
             let pattern = self.pattern()?;
+            if self.types {
+                self.take_sign("?");
+            }
+            self.annotation()?;
             let default = if self.take_sign("=") { Some(self.expression()?) } else { None };
             params.push(Param { pattern, default });
             if !self.take_sign(",") {

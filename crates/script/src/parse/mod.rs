@@ -4,6 +4,7 @@
 mod class;
 mod expression;
 mod function;
+mod module;
 mod parser;
 mod pattern;
 mod postfix;
@@ -11,5 +12,9 @@ mod primary;
 mod refused;
 mod simple;
 mod statement;
+#[cfg(test)]
+mod tests;
+mod types;
+mod typescript;
 
-pub(crate) use parser::parse;
+pub(crate) use parser::{Language, parse};

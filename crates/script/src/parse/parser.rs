@@ -1,10 +1,10 @@
 //! The state of the parser: reading tokens, reporting and recovering.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::refused;
-use crate::ast::{File, Ident, Stmt, Workflow};
+use crate::ast::{File, Ident, Stmt, Workflow, WorkflowForm};
 use crate::lex::{Kind, Token, tokenize};
 use crate::problem::{Code, Problems};
 use crate::span::Span;
@@ -20,12 +20,39 @@ pub(super) struct ParseAborted;
 pub(super) type Parsed<T> = Result<T, ParseAborted>;
 
 /// Parses a file.
-pub(crate) fn parse(text: &str, problems: &mut Problems) -> File {
-    let tokens = tokenize(text, problems);
+pub(crate) fn parse(text: &str, language: Language, problems: &mut Problems) -> File {
+    let types = language == Language::TypeScript;
+    let tokens = tokenize(text, types, problems);
     let closers = match_brackets(&tokens);
     let lost = BTreeSet::new();
-    let mut parser = Parser { tokens, closers, at: 0, depth: 0, problems, no_in: false, lost };
+    let is_module = super::module::has_default_export(&tokens);
+    let mut parser = Parser {
+        tokens,
+        closers,
+        at: 0,
+        depth: 0,
+        problems,
+        no_in: false,
+        lost,
+        is_module,
+        types,
+        no_conditional: false,
+        in_then: false,
+        cast_end: None,
+        splits: Vec::new(),
+        no_type_args: BTreeSet::new(),
+        typed_arrows: BTreeMap::new(),
+        arrows_before_colon: BTreeMap::new(),
+    };
     parser.file()
+}
+
+/// The language of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    JavaScript,
+    /// With types, which are dropped.
+    TypeScript,
 }
 
 pub(super) struct Parser<'a> {
@@ -38,21 +65,42 @@ pub(super) struct Parser<'a> {
     /// In the head of a `for`, where `in` is not an operator.
     pub(super) no_in: bool,
     lost: BTreeSet<Arc<str>>,
+    /// Whether the file has an `export default`.
+    pub(super) is_module: bool,
+    /// Whether it is TypeScript.
+    pub(super) types: bool,
+    /// After `extends` of a type, where a question mark belongs to the type around it.
+    pub(super) no_conditional: bool,
+    /// Directly after the question mark of a conditional.
+    pub(super) in_then: bool,
+    /// The end of the last `as` or `satisfies`, to which nothing can be assigned.
+    pub(super) cast_end: Option<u32>,
+    /// Signs of which a part was taken, with their index, so that it can be undone.
+    pub(super) splits: Vec<(usize, Token)>,
+    // Results of attempts by position, so that no text is tried twice.
+    pub(super) no_type_args: BTreeSet<u32>,
+    pub(super) typed_arrows: BTreeMap<u32, bool>,
+    pub(super) arrows_before_colon: BTreeMap<u32, bool>,
 }
 
 impl Parser<'_> {
     fn file(&mut self) -> File {
         let (statements, workflows, lost) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let mut file = File { statements, workflows, lost };
+        let (is_module, exports) = (self.is_module, Vec::new());
+        let mut file = File { statements, workflows, is_module, exports, lost };
         while !self.at_end() {
             if self.at_word("async") && self.ahead(1).kind == Kind::Word("workflow".into()) {
                 self.refuse_async();
             }
+            let start = self.at;
             if self.at_workflow() {
-                let start = self.at;
                 match self.workflow() {
                     Ok(workflow) => file.workflows.push(workflow),
                     Err(ParseAborted) => self.recover(start),
+                }
+            } else if self.at_word("export") {
+                if self.export(&mut file).is_err() {
+                    self.recover(start);
                 }
             } else if self.at_sign("}") {
                 self.unexpected("a statement");
@@ -78,7 +126,7 @@ impl Parser<'_> {
         let start = self.next().span;
         let name = self.name("the name of the workflow")?;
         let function = self.function_rest(start, Some(name.clone()))?;
-        Ok(Workflow { name, function })
+        Ok(Workflow { name: Some(name), function, form: WorkflowForm::Keyword })
     }
 
     /// A statement, or none if it was abandoned.
@@ -113,7 +161,7 @@ impl Parser<'_> {
 
     /// Skips to the probable start of the next statement: after the brackets that the statement
     /// opened, or at a line that begins like a statement.
-    fn recover(&mut self, start: usize) {
+    pub(super) fn recover(&mut self, start: usize) {
         let mut open = 0u32;
         for token in self.tokens.get(start..self.at).unwrap_or_default() {
             match token.kind {
@@ -295,11 +343,39 @@ impl Parser<'_> {
         self.at = mark;
     }
 
+    /// Returns to the state before an attempt.
+    pub(super) fn restore(&mut self, mark: usize, depth: u32, lost: BTreeSet<Arc<str>>) {
+        (self.at, self.depth, self.lost) = (mark, depth, lost);
+    }
+
+    pub(super) const fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(super) fn lost_names(&self) -> BTreeSet<Arc<str>> {
+        self.lost.clone()
+    }
+
+    pub(super) fn replace_token(&mut self, at: usize, token: Token) {
+        if let Some(place) = self.tokens.get_mut(at) {
+            *place = token;
+        }
+    }
+
     /// Whether the parenthesis a number of tokens ahead is closed directly before `=>`.
     pub(super) fn arrow_after(&self, ahead: usize) -> bool {
+        self.sign_after_closer(ahead, "=>")
+    }
+
+    /// Whether it is closed directly before a colon.
+    pub(super) fn colon_after(&self, ahead: usize) -> bool {
+        self.sign_after_closer(ahead, ":")
+    }
+
+    fn sign_after_closer(&self, ahead: usize, sign: &str) -> bool {
         let closer = self.closers.get(self.at + ahead).copied().unwrap_or(u32::MAX) as usize;
-        let after = closer.saturating_add(1);
-        self.tokens.get(after).is_some_and(|token| token.kind == Kind::Sign("=>"))
+        let after = self.tokens.get(closer.saturating_add(1));
+        after.is_some_and(|token| matches!(token.kind, Kind::Sign(it) if it == sign))
     }
 }
 

@@ -30,6 +30,11 @@ impl Parser<'_> {
                     self.update(expr, sign, false, span)?
                 }
                 Kind::Template { first: true, .. } => self.tagged(expr)?,
+                Kind::Sign("!") if self.types && !token.after_newline => {
+                    self.next();
+                    expr
+                }
+                Kind::Sign("<" | "<<") if self.expression_type_args() => expr,
                 _ => break,
             };
         }
@@ -44,6 +49,10 @@ impl Parser<'_> {
     fn link(&mut self, object: Expr, optional: bool) -> Parsed<Expr> {
         if optional && self.at_sign("[") {
             return self.index(object, true);
+        }
+        if optional && self.types && self.at_sign("<") {
+            self.type_args()?;
+            return self.call(object, true);
         }
         if optional && self.at_sign("(") {
             return self.call(object, true);

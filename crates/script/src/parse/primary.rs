@@ -21,6 +21,11 @@ impl Parser<'_> {
             Kind::Sign("[") => return self.array(),
             Kind::Sign("{") => return self.object(),
             Kind::Word(word) => return self.word_expression(&word, span),
+            Kind::Sign("<") if self.types => {
+                let what = "a type assertion in angle brackets";
+                self.refuse(span, what, "write `value as T`");
+                return Err(ParseAborted);
+            }
             _ => {
                 self.unexpected("an expression");
                 return Err(ParseAborted);
@@ -137,7 +142,7 @@ impl Parser<'_> {
         let accessor = self.accessor();
         let start = self.token().span;
         let (key, shorthand) = self.property_key()?;
-        if self.at_sign("(") {
+        if self.at_sign("(") || (self.types && self.at_sign("<")) {
             // A method is a property whose value is a function.
             let function = self.function_rest(start, shorthand.map(unbound))?;
             if let Some(accessor) = accessor {

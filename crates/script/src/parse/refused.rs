@@ -46,7 +46,7 @@ const RESERVED_WORDS: &[&str] = &[
 /// Statements that begin with a rejected word: the word, its name, the alternative.
 const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
     ("import", "`import`", "a flow is one file; call other work with Task.run or Workflow.run"),
-    ("export", "`export`", "a workflow is found by its name; remove the word"),
+    ("export", "`export` inside of a block", "move it to the top level of the file"),
     ("with", "`with`", "name the object"),
     ("debugger", "`debugger`", "use Log.info"),
     ("enum", "`enum`", "use an object"),

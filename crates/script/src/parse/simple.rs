@@ -20,6 +20,10 @@ impl Parser<'_> {
         let mut declarators = Vec::new();
         loop {
             let pattern = self.pattern()?;
+            if self.types && self.at_sign("!") && self.is_sign_ahead(1, ":") {
+                self.next();
+            }
+            self.annotation()?;
             let init =
                 if self.take_sign("=") { Some(self.named_expression(&pattern)?) } else { None };
             let needs_value = constant || !pattern.is_name();
@@ -39,13 +43,18 @@ impl Parser<'_> {
     pub(super) fn refuse_async(&mut self) {
         let span = self.next().span;
         let message = "`async` is not in the language: functions would not run concurrently";
-        let help = "remove it; `await` works in every function. To do several things at once, \
-                    start them first and await them together with Task.all";
+        let help = if self.is_module {
+            super::module::HELP_PLAIN_FUNCTIONS
+        } else {
+            "remove it; `await` works in every function. To do several things at once, start them \
+             first and await them together with Task.all"
+        };
         self.problems.add_with_help(Code::Async, span, message, help);
     }
 
     /// Whether `async` begins a function here.
-    pub(super) fn is_async_function(&self) -> bool {
+    pub(super) fn is_async_function(&mut self) -> bool {
+        let is_typed = self.typed_arrow_ahead(1);
         let after = self.ahead(1);
         let begins = match &after.kind {
             Kind::Word(word) => {
@@ -53,8 +62,8 @@ impl Parser<'_> {
                     || **word == *"workflow"
                     || self.ahead(2).kind == Kind::Sign("=>")
             }
-            Kind::Sign("(") => self.arrow_after(1),
-            _ => false,
+            Kind::Sign("(") => is_typed || self.arrow_after(1),
+            _ => is_typed,
         };
         begins && !after.after_newline
     }

@@ -38,6 +38,9 @@ impl Parser<'_> {
     /// A statement that begins with a word. Dispatch only.
     fn word_statement(&mut self, word: &str, start: Span) -> Parsed<StmtKind> {
         let after = self.ahead(1).clone();
+        if let Some(kind) = self.typescript_statement(word)? {
+            return Ok(kind);
+        }
         if let Some((what, help)) = refused::statement(word) {
             return self.refused_statement(what, help, start);
         }
@@ -131,8 +134,8 @@ impl Parser<'_> {
         self.next();
         self.refuse_generator();
         let name = self.name("the name of the function")?;
-        let function = self.function_rest(start, Some(name))?;
-        Ok(StmtKind::Function(Box::new(function)))
+        let function = self.function_or_signature(start, Some(name))?;
+        Ok(function.map_or(StmtKind::Empty, |it| StmtKind::Function(Box::new(it))))
     }
 
     fn if_statement(&mut self) -> Parsed<StmtKind> {
@@ -299,6 +302,7 @@ impl Parser<'_> {
             let mut param = None;
             if self.take_sign("(") {
                 param = Some(self.pattern()?);
+                self.annotation()?;
                 self.expect(")")?;
             }
             catch = Some(Catch { param, body: self.block()? });

@@ -124,7 +124,7 @@ fn constructs_that_are_not_in_the_language_are_refused_by_name() {
             import y from "z"
             ^ error F010: `import` is not in the language [a flow is one file; call other work with Task.run or Workflow.run]
             export default 1
-            ^ error F010: `export` is not in the language [a workflow is found by its name; remove the word]
+                           ^ error F010: `export default` of anything but a function is not in the language [write `export default async function (input, ctx) { … }`]
             with (x) {}
             ^ error F010: `with` is not in the language [name the object]
             debugger
@@ -322,11 +322,11 @@ fn jumps_have_a_place() {
     check(
         "return 1\nworkflow w() { return 2 }",
         &expect![[r#"
-        return 1
-        ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
-        return 1
-        ^ error F030: `return` is out of place: no function is around it
-    "#]],
+            return 1
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into the workflow]
+            return 1
+            ^ error F030: `return` is out of place: no function is around it
+        "#]],
     );
 }
 
@@ -525,7 +525,7 @@ fn a_file_has_one_form() {
         "await Task.delay(1)\nworkflow a(x, y) { return x + y }\nworkflow a() { return 1 }\nif (true) { workflow b() {} }",
         &expect![[r#"
             await Task.delay(1)
-            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into the workflow]
             await Task.delay(1)
             ^ error F012: `await` cannot be used outside of a workflow [move it into the workflow]
             workflow a(x, y) { return x + y }
@@ -533,7 +533,7 @@ fn a_file_has_one_form() {
             workflow a() { return 1 }
                      ^ error F022: the workflow `a` is declared twice
             if (true) { workflow b() {} }
-            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into a workflow]
+            ^ error F050: besides workflows, a file contains only functions, classes and constants [move the statement into the workflow]
             if (true) { workflow b() {} }
                         ^ error F050: a workflow cannot be declared here
         "#]],

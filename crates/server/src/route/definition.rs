@@ -79,6 +79,12 @@ async fn deploy(
         return Err(Problem::new(ProblemCode::UnsupportedMediaType, text));
     };
     let name = query.name.unwrap_or_default();
+    let kept = app.formats().source_name(media_type.as_deref().unwrap_or_default(), name);
+    let Some(name) = kept else {
+        let text = "the name says that the source is of another type than its `Content-Type`: \
+                    `.flow.ts` is `text/typescript`, `.flow.js` is `text/javascript`";
+        return Err(Problem::new(ProblemCode::UnsupportedMediaType, text));
+    };
     let source = Source { name, text: text.into(), files };
     if query.dry_run {
         return validate(&app, notation, source).await;
