@@ -102,8 +102,8 @@ impl Simulate {
         match self.timeline {
             Some(Timeline::Ics) => show::print_line(to_ics(&report).trim_end())?,
             Some(Timeline::Mermaid) => show::print_line(to_mermaid(&report).trim_end())?,
-            None if format == Format::Json => show::json(&serde_json::to_value(&report)?)?,
-            None => print_report(&report)?,
+            None if show::is_for_people(format) => print_report(&report)?,
+            None => show::document(format, &serde_json::to_value(&report)?)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -249,8 +249,8 @@ fn outcome(instance: &meantime_simulate::InstanceReport) -> String {
 
 /// The futures as a tree: the choices, and when and how each ends.
 fn print_branches(format: Format, branches: &[Branch], more: bool) -> Result<ExitCode> {
-    if format == Format::Json {
-        show::json(&json!({ "branches": branches, "more": more }))?;
+    if !show::is_for_people(format) {
+        show::document(format, &json!({ "branches": branches, "more": more }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut before: Vec<String> = Vec::new();

@@ -101,7 +101,7 @@ impl Test {
             let cases = runtime.block_on(self.run_file(&path))?;
             let seconds = watch.elapsed().as_secs_f64();
             let result = FileResult { path, cases, seconds };
-            if format != Format::Json {
+            if show::is_for_people(format) {
                 print_file(&result)?;
             }
             results.push(result);
@@ -112,10 +112,10 @@ impl Test {
             let text = junit(&results);
             std::fs::write(path, text).with_context(|| path.display().to_string())?;
         }
-        if format == Format::Json {
+        if !show::is_for_people(format) {
             let file = |file: &FileResult| json!({ "file": file.path, "cases": file.cases });
             let files: Vec<_> = results.iter().map(file).collect();
-            show::json(&json!({ "files": files, "cases": all, "failed": failed }))?;
+            show::document(format, &json!({ "files": files, "cases": all, "failed": failed }))?;
         } else {
             let word = if failed == 0 { "passed" } else { "FAILED" };
             show::print_line(&format!("{word}: {all} cases, {failed} failed"))?;
