@@ -50,6 +50,7 @@ getDefinitionGraph            viewer operator deployer admin
 undeployDefinitionVersion     deployer admin
 startInstance                 operator admin
 listInstances                 viewer operator deployer admin
+getInstanceStats              viewer operator deployer admin
 getInstance                   viewer operator deployer admin
 getInstanceResult             viewer operator deployer admin
 setInstanceVariables          operator admin

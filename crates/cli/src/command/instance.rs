@@ -117,7 +117,7 @@ fn error_of(instance: &Value) -> String {
     format!("{}: {}", text(&error["code"]), text(&error["message"]))
 }
 
-fn waiting_of(instance: &Value) -> String {
+pub(super) fn waiting_of(instance: &Value) -> String {
     let incidents = instance["incidents"].as_array().into_iter().flatten();
     let incidents = incidents.map(|it| format!("incident {}", text(&it["code"])));
     let waits = instance["waitingFor"].as_array().into_iter().flatten().map(|it| {
@@ -125,62 +125,6 @@ fn waiting_of(instance: &Value) -> String {
         format!("{} {}{due}", text(&it["kind"]), text(&it["name"]))
     });
     incidents.chain(waits).collect::<Vec<_>>().join(", ")
-}
-
-/// Lists instances.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Ps {
-    /// Only instances of this definition
-    #[arg(long)]
-    definition: Option<String>,
-    /// Only with this status: running, completed, failed or cancelled
-    #[arg(long)]
-    status: Option<String>,
-    /// Only with this business key
-    #[arg(long)]
-    key: Option<String>,
-    /// Only with this tag
-    #[arg(long)]
-    tag: Option<String>,
-    /// Only with an open incident
-    #[arg(long)]
-    incidents: bool,
-    /// Maximum number of entries
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
-}
-
-const PS_COLUMNS: &[Column] = &[
-    ("INSTANCE", |it| text(&it["id"])),
-    ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
-    ("STATUS", |it| text(&it["status"])),
-    ("WAITING FOR", waiting_of),
-    ("STARTED", |it| text(&it["startedAt"])),
-    ("KEY", |it| text(&it["key"])),
-];
-
-impl Ps {
-    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let client = Client::new(target)?;
-        let filters = [
-            ("definition", self.definition),
-            ("status", self.status),
-            ("key", self.key),
-            ("tag", self.tag),
-            ("hasIncident", self.incidents.then(|| "true".to_owned())),
-        ];
-        let items = client.list(&path_with_query("/instances", &filters), self.limit)?;
-        show::list(target.format, &items, PS_COLUMNS)?;
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Appends the filters that have a value as a query.
-pub(super) fn path_with_query(path: &str, filters: &[(&str, Option<String>)]) -> String {
-    let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let given: Vec<String> =
-        given.map(|(name, it)| format!("{name}={}", percent_encode(it))).collect();
-    if given.is_empty() { path.to_owned() } else { format!("{path}?{}", given.join("&")) }
 }
 
 /// Shows an instance.

@@ -11,8 +11,9 @@ use super::config::Config;
 use super::deploy::Deploy;
 use super::dev::Dev;
 use super::eval::Eval;
-use super::instance::{Cancel, Logs, Ps, Show, Signal, Start};
+use super::instance::{Cancel, Logs, Show, Signal, Start};
 use super::key::Key;
+use super::search::{CountGroups, Ps};
 use super::serve::Serve;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
 use super::time::{Forecast, Incidents, Schedules, Timers, Why};
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Start(Start),
     /// List instances
     Ps(Ps),
+    /// Count instances in groups
+    Stats(CountGroups),
     /// Show an instance
     Show(Show),
     /// Cancel an instance
@@ -87,6 +90,7 @@ impl Command {
             Self::Deploy(deploy) => deploy.run(target),
             Self::Start(start) => start.run(target),
             Self::Ps(ps) => ps.run(target),
+            Self::Stats(stats) => stats.run(target),
             Self::Show(show) => show.run(target),
             Self::Cancel(cancel) => cancel.run(target),
             Self::Signal(signal) => signal.run(target),

@@ -9,6 +9,7 @@ mod eval;
 mod instance;
 mod key;
 mod list;
+mod search;
 mod serve;
 mod store;
 mod time;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::instance::path_with_query;
+use super::search::path_with_query;
 use crate::client::{Client, ServerOptions, percent_encode};
 use crate::show::{self, Column, Format, text};
 

@@ -9,5 +9,6 @@ mod journeys;
 mod memory;
 mod postgres;
 mod request;
+mod search;
 mod tour;
 mod traces;

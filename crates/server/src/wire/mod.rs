@@ -13,6 +13,7 @@ mod forecast;
 mod history;
 mod incident;
 mod instance;
+mod instance_list;
 mod message;
 mod schedule;
 mod task;
@@ -31,6 +32,10 @@ pub(crate) use incident::{Incident, IncidentResolution};
 pub(crate) use instance::{
     Failure, Instance, InstanceResult, InstanceStatus, InstanceSummary, NewInstance,
     OperatorReason, OutcomeView, VariableScope, WaitingFor, WaitingKind,
+};
+pub(crate) use instance_list::{
+    Direction, InstanceGroup, InstanceGrouping, InstanceOrder, InstancePage, InstanceStats,
+    InstanceTotal, StatusCounts,
 };
 pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
 pub(crate) use schedule::{

@@ -32,6 +32,7 @@ pub(super) const MIGRATIONS: &[Migration] = migrations![
     "0003_node_lease_session.sql",
     "0004_tree.sql",
     "0005_message_definitions.sql",
+    "0006_search.sql",
 ];
 
 /// Runs missing migrations.
