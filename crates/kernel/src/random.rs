@@ -51,7 +51,8 @@ pub struct Ids {
     node_index: Option<NodeIndex>,
 }
 
-const COUNTER_BITS: u32 = 15;
+/// The bits of a number that count within a millisecond.
+pub(crate) const COUNTER_BITS: u32 = 15;
 
 impl Ids {
     /// Continues after the largest number in use.

@@ -72,13 +72,14 @@ impl DefinitionCache {
         Ok(entry)
     }
 
-    /// The ids of all versions with this name and notation.
+    /// The ids of all versions with this name, version and notation.
     pub(crate) async fn find_ids(
         &self,
         name: Option<String>,
+        version: Option<u32>,
         notation: Option<&str>,
     ) -> Result<Vec<DefinitionId>, Problem> {
-        let filter = DefinitionFilter { name, ..DefinitionFilter::default() };
+        let filter = DefinitionFilter { name, version, ..DefinitionFilter::default() };
         let rows = self.kernel.store().definitions(filter).await?;
         let rows = rows.iter().filter(|row| notation.is_none_or(|it| it == row.notation));
         Ok(rows.map(|row| row.id).collect())

@@ -52,6 +52,7 @@ pauseDefinition               operator admin
 resumeDefinition              operator admin
 startInstance                 operator admin
 listInstances                 viewer operator deployer admin
+getInstanceStats              viewer operator deployer admin
 getInstance                   viewer operator deployer admin
 getInstanceResult             viewer operator deployer admin
 setInstanceVariables          operator admin

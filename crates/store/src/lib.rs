@@ -9,5 +9,6 @@ pub mod conformance;
 mod migration;
 pub mod postgres;
 mod row;
+mod search;
 pub mod sqlite;
 mod sweep;

@@ -91,8 +91,11 @@ export class Client {
     return (await this.#call("GET", `${API}/instances/${part(id)}`)) as Instance;
   }
 
-  /** Instances, newest first; filters as in the HTTP API. Reads page after page. */
-  instances(filters: Record<string, string> = {}): AsyncGenerator<InstanceSummary> {
+  /**
+   * Instances, newest first; filters as in the HTTP API, a list for one that is given several
+   * times. Reads page after page.
+   */
+  instances(filters: Record<string, string | string[]> = {}): AsyncGenerator<InstanceSummary> {
     return this.#pages<InstanceSummary>("/instances", filters);
   }
 
@@ -188,7 +191,7 @@ export class Client {
     }
   }
 
-  async *#pages<T>(path: string, filters: Record<string, string>): AsyncGenerator<T> {
+  async *#pages<T>(path: string, filters: Record<string, string | string[]>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {
       const query = { ...filters, cursor };

@@ -6,7 +6,7 @@ import { encode } from "./json.js";
 export type Json = unknown;
 
 export interface RequestOptions {
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Record<string, string | string[] | number | boolean | undefined>;
   headers?: Record<string, string>;
   /** Sent unchanged, instead of JSON. */
   text?: string;
@@ -89,9 +89,10 @@ function limit(options: RequestOptions): AbortSignal {
 }
 
 function queryText(query: RequestOptions["query"]): string {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
-  if (given.length === 0) return "";
-  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const given = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    [value].flat().filter((it) => it !== undefined).map((it) => [name, String(it)]),
+  );
+  return given.length === 0 ? "" : "?" + new URLSearchParams(given).toString();
 }
 
 function problem(text: string): Record<string, unknown> {

@@ -98,9 +98,9 @@ test("lists are read page after page", async () => {
   const pages = [{ items: [1, 2], nextCursor: "c" }, { items: [3] }];
   server.on("/api/v1/instances", () => [200, pages.shift()]);
   const seen: unknown[] = [];
-  for await (const instance of client.instances({ status: "running" })) seen.push(instance);
+  for await (const instance of client.instances({ status: ["running", "failed"] })) seen.push(instance);
   assert.deepEqual(seen, [1, 2, 3]);
-  assert.equal(server.calls[1]?.path, "/api/v1/instances?status=running&cursor=c");
+  assert.equal(server.calls[1]?.path, "/api/v1/instances?status=running&status=failed&cursor=c");
 });
 
 test("names in paths are escaped, and an empty answer is undefined", async () => {

@@ -6,9 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::target::{
-    ListOptions, Reason, instance_id, instance_path, path_with_query, read_json_argument,
-};
+use super::target::{Reason, instance_id, instance_path, read_json_argument};
 use crate::client::{Client, ServerOptions, percent_encode};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
@@ -115,7 +113,7 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-fn error_of(instance: &Value) -> String {
+pub(super) fn error_of(instance: &Value) -> String {
     let error = &instance["error"];
     if error.is_null() {
         return text(&instance["reason"]);
@@ -123,7 +121,7 @@ fn error_of(instance: &Value) -> String {
     format!("{}: {}", text(&error["code"]), text(&error["message"]))
 }
 
-fn waiting_of(instance: &Value) -> String {
+pub(super) fn waiting_of(instance: &Value) -> String {
     let incidents = instance["incidents"].as_array().into_iter().flatten();
     let incidents = incidents.map(|it| format!("incident {}", text(&it["code"])));
     let waits = instance["waitingFor"].as_array().into_iter().flatten().map(|it| {
@@ -133,80 +131,8 @@ fn waiting_of(instance: &Value) -> String {
     incidents.chain(waits).collect::<Vec<_>>().join(", ")
 }
 
-/// Lists instances.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Ps {
-    /// Only instances of this definition
-    #[arg(long)]
-    definition: Option<String>,
-    /// Only of this notation: flow, journey or bpmn
-    #[arg(long)]
-    notation: Option<String>,
-    /// Only with this status: running, completed, failed or cancelled
-    #[arg(long)]
-    status: Option<String>,
-    /// Only with this business key
-    #[arg(long)]
-    key: Option<String>,
-    /// Only with this tag
-    #[arg(long)]
-    tag: Option<String>,
-    /// Only started at or after this instant
-    #[arg(long, value_name = "INSTANT")]
-    started_after: Option<String>,
-    /// Only started before this instant
-    #[arg(long, value_name = "INSTANT")]
-    started_before: Option<String>,
-    /// Only waiting for something of this kind, such as task, timer or message
-    #[arg(long, value_name = "KIND")]
-    waiting_for: Option<String>,
-    /// Only with an open incident
-    #[arg(long)]
-    incidents: bool,
-    #[command(flatten)]
-    list: ListOptions,
-}
-
-const PS_COLUMNS: &[Column] = &[
-    ("INSTANCE", |it| text(&it["id"])),
-    ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
-    ("STATUS", status_of),
-    ("WAITING FOR", waiting_of),
-    ("STARTED", |it| text(&it["startedAt"])),
-    ("KEY", |it| text(&it["key"])),
-];
-
-const PS_WIDE_COLUMNS: &[Column] = &[
-    ("NOTATION", |it| text(&it["notation"])),
-    ("ENDED", |it| text(&it["endedAt"])),
-    ("DEADLINE", |it| text(&it["deadlineAt"])),
-    ("ERROR", error_of),
-    ("PARENT", |it| text(&it["parent"])),
-    ("TAGS", |it| {
-        it["tags"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(" ")
-    }),
-];
-
-impl Ps {
-    pub(crate) fn run(self, target: &ServerOptions) -> Result<ExitCode> {
-        let filters = [
-            ("definition", self.definition),
-            ("notation", self.notation),
-            ("status", self.status),
-            ("key", self.key),
-            ("tag", self.tag),
-            ("startedAfter", self.started_after),
-            ("startedBefore", self.started_before),
-            ("waitingFor", self.waiting_for),
-            ("hasIncident", self.incidents.then(|| "true".to_owned())),
-        ];
-        let path = path_with_query("/instances", &filters);
-        self.list.show(target, &path, PS_COLUMNS, PS_WIDE_COLUMNS)
-    }
-}
-
 /// The status of an instance, and whether it is suspended.
-fn status_of(instance: &Value) -> String {
+pub(super) fn status_of(instance: &Value) -> String {
     let status = text(&instance["status"]);
     if instance["suspended"].is_null() { status } else { format!("{status}, suspended") }
 }

@@ -6,7 +6,8 @@ use anyhow::Result;
 use hyper::Method;
 use serde_json::json;
 
-use super::instance::{Cancel, Logs, Ps, Show, Signal, show_instance};
+use super::instance::{Cancel, Logs, Show, Signal, show_instance};
+use super::search::Ps;
 use super::target::{
     Reason, instance_path, json_object, path_with_query, quoted, read_json_argument,
 };

@@ -14,11 +14,12 @@ use super::dev::Dev;
 use super::eval::Eval;
 use super::event::{Clock, Events};
 use super::incident::Incidents;
-use super::instance::{Cancel, Logs, Ps, Show, Signal, Start};
+use super::instance::{Cancel, Logs, Show, Signal, Start};
 use super::instances::{Instances, Vars};
 use super::key::Key;
 use super::message::{Messages, Signals};
 use super::schedule::Schedules;
+use super::search::{CountGroups, Ps};
 use super::serve::Serve;
 use super::simulate::Simulate;
 use super::store::{Backup, Doctor, Migrate, Restore, Resume};
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Start(Start),
     /// List instances
     Ps(Ps),
+    /// Count instances in groups
+    Stats(CountGroups),
     /// Show an instance
     Show(Show),
     /// Cancel an instance
@@ -119,6 +122,7 @@ impl Command {
             Self::Deploy(deploy) => deploy.run(target),
             Self::Start(start) => start.run(target),
             Self::Ps(ps) => ps.run(target),
+            Self::Stats(stats) => stats.run(target),
             Self::Show(show) => show.run(target),
             Self::Cancel(cancel) => cancel.run(target),
             Self::Signal(signal) => signal.run(target),

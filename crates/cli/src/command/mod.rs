@@ -15,6 +15,7 @@ mod key;
 mod list;
 mod message;
 mod schedule;
+mod search;
 mod serve;
 mod simulate;
 mod store;

@@ -10,5 +10,6 @@ mod memory;
 mod operate;
 mod postgres;
 mod request;
+mod search;
 mod tour;
 mod traces;

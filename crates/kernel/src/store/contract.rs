@@ -8,11 +8,16 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
     ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, FetchRequest,
-    Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
+    Fetched, HistoryRow, IncidentCount, IncidentRow, InstanceCount, InstanceFilter,
+    InstanceMatches, InstancePosition, InstanceRow, InstanceSearch, Listener, Membership, Notice,
     OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition, Plan, PurgeRequest, Purged,
     Recovered, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::AuditInfo;
+
+/// The largest number of instances that one search examines here. A read that examined all of them
+/// would prevent SQLite from shortening its log as long as it lasts.
+const MAX_EXAMINED: usize = 1_000;
 
 /// The result of a store call.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -91,12 +96,44 @@ pub trait Store: Send + Sync {
     /// One instance.
     fn instance(&self, id: InstanceId) -> BoxFuture<'_, Option<InstanceRow>>;
 
-    /// Instances, newest first.
+    /// Examines a bounded number of instances in an order and returns those that match.
+    fn search(&self, search: InstanceSearch) -> BoxFuture<'_, InstanceMatches>;
+
+    /// Instances, newest first, however many must be examined.
     fn instances(
         &self,
         filter: InstanceFilter,
         page: Page<InstanceId>,
-    ) -> BoxFuture<'_, Vec<InstanceRow>>;
+    ) -> BoxFuture<'_, Vec<InstanceRow>> {
+        Box::pin(async move {
+            let mut search = InstanceSearch {
+                filter,
+                descending: true,
+                after: page.after.map(InstancePosition::Start),
+                limit: page.limit,
+                examine: page.limit.clamp(1, MAX_EXAMINED),
+                ..InstanceSearch::default()
+            };
+            let mut rows = Vec::new();
+            while search.limit > 0 {
+                let matches = self.search(search.clone()).await?;
+                rows.extend(matches.found.into_iter().map(|(_, row)| row));
+                let Some(next) = matches.next else { break };
+                search.after = Some(next);
+                search.limit = page.limit.saturating_sub(rows.len());
+                search.examine = MAX_EXAMINED;
+            }
+            Ok(rows)
+        })
+    }
+
+    /// The number of instances by definition and status, without zeros, in order. It is maintained
+    /// by every commit, so it is exact and costs the same however many instances there are.
+    fn count_instances(&self) -> BoxFuture<'_, Vec<InstanceCount>>;
+
+    /// The codes of open incidents by definition, in order, counted over at most so many of the
+    /// oldest.
+    fn count_incidents(&self, limit: usize) -> BoxFuture<'_, Vec<IncidentCount>>;
 
     /// Live children of an instance.
     fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>>;

@@ -4,10 +4,10 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
     BoxFuture, ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow,
-    DueQuery, FetchRequest, Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
-    Listener, Membership, Notice, OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition,
-    Plan, PurgeRequest, Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter,
-    TimerKey, TimerRow, To, UnitResult,
+    DueQuery, FetchRequest, Fetched, HistoryRow, IncidentCount, IncidentRow, InstanceCount,
+    InstanceMatches, InstanceRow, InstanceSearch, Listener, Membership, Notice, OccurrenceKey,
+    OccurrenceRow, OperationRow, Page, Partition, Plan, PurgeRequest, Purged, Recovered, Store,
+    TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::AuditInfo;
 
@@ -84,12 +84,16 @@ impl<L: Layer> Store for L {
         self.inner().instance(id)
     }
 
-    fn instances(
-        &self,
-        filter: InstanceFilter,
-        page: Page<InstanceId>,
-    ) -> BoxFuture<'_, Vec<InstanceRow>> {
-        self.inner().instances(filter, page)
+    fn search(&self, search: InstanceSearch) -> BoxFuture<'_, InstanceMatches> {
+        self.inner().search(search)
+    }
+
+    fn count_instances(&self) -> BoxFuture<'_, Vec<InstanceCount>> {
+        self.inner().count_instances()
+    }
+
+    fn count_incidents(&self, limit: usize) -> BoxFuture<'_, Vec<IncidentCount>> {
+        self.inner().count_incidents(limit)
     }
 
     fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {

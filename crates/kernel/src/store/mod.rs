@@ -19,6 +19,7 @@ mod plan;
 mod read;
 mod resolve;
 mod row;
+mod search;
 mod upkeep;
 
 pub use contract::{BoxFuture, Connectivity, ConnectivityListener, Store};
@@ -33,8 +34,7 @@ pub use plan::{
     Write,
 };
 pub use read::{
-    DefinitionFilter, DueQuery, InstanceFilter, Page, Recovered, TaskFilter, TimerCount,
-    TimerFilter, WaitingTask,
+    DefinitionFilter, DueQuery, Page, Recovered, TaskFilter, TimerCount, TimerFilter, WaitingTask,
 };
 pub(crate) use resolve::binding_tag;
 pub use resolve::{
@@ -46,6 +46,10 @@ pub use row::{
     InboxRow, IncidentCause, IncidentRow, InstanceMeta, InstanceRow, LeaseRow, Lineage, MessageRow,
     OccurrenceKey, OccurrenceRow, Phase, StartedBy, SubscriptionRow, Suspension, TaskRow,
     TaskState, TimerKey, TimerKind, TimerRow,
+};
+pub use search::{
+    IncidentCount, InstanceCount, InstanceFilter, InstanceMatches, InstancePosition,
+    InstanceSearch, InstanceSort,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, RetentionDecision,

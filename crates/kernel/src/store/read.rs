@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, TaskId, TaskKind, Timestamp};
 
-use super::{Partition, Phase, TaskState, TimerKey};
+use super::{Partition, TaskState, TimerKey};
 
 /// A page of a list: the entries after a key, up to a limit.
 #[derive(Debug, Clone, Copy)]
@@ -29,27 +29,6 @@ pub struct DefinitionFilter {
     pub version: Option<u32>,
     /// Only the latest version of each name that is not retired.
     pub latest: bool,
-}
-
-/// A filter of instances.
-#[derive(Debug, Clone, Default)]
-pub struct InstanceFilter {
-    /// With one of these definitions; empty means all.
-    pub definitions: Vec<DefinitionId>,
-    /// Without these definitions.
-    pub except: Vec<DefinitionId>,
-    /// In one of these phases; empty means all.
-    pub phases: Vec<Phase>,
-    /// With an open incident, or without one.
-    pub incident: Option<bool>,
-    /// With this business key.
-    pub key: Option<String>,
-    /// With this tag.
-    pub tag: Option<String>,
-    /// Accepted at or after.
-    pub started_from: Option<Timestamp>,
-    /// Accepted before.
-    pub started_before: Option<Timestamp>,
 }
 
 /// A filter of tasks.

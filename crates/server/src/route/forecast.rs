@@ -104,10 +104,11 @@ async fn get(
     let limit = query.limit.map_or(Ok(MAX_ENTRIES), |asked| pagination::limit(Some(asked)))?;
     let after = pagination::read_cursor(query.cursor.as_deref(), read_cursor)?;
     let versions = match &query.definition {
-        Some(name) => app.definitions().find_ids(Some(name.clone()), None).await?,
+        Some(name) => app.definitions().find_ids(Some(name.clone()), None, None).await?,
         None => Vec::new(),
     };
-    let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    let schedules =
+        app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None, None).await?;
     let window = Window { now, from, to, definition: query.definition, versions, schedules };
     let mut entries = ForecastEntries::new(from, to, after, limit);
     add_timers(&app, &window, after, limit, &mut entries).await?;

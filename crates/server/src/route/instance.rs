@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use super::reason::ReasonQuery;
 use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
-use super::{instance_control, instance_history, instance_list, instance_scope};
+use super::{instance_control, instance_history, instance_list, instance_scope, instance_stats};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::concurrency::RequestPermit;
@@ -30,6 +30,7 @@ pub(super) fn routes() -> Routes {
     Routes::new()
         .add(Permission::Operate, routes!(start))
         .add_long(Permission::Read, routes!(instance_list::list))
+        .add_long(Permission::Read, routes!(instance_stats::stats))
         .add(Permission::Read, routes!(get))
         .add(Permission::Read, routes!(result))
         .add(Permission::Operate, routes!(set_variables))

@@ -68,12 +68,14 @@ pub(super) async fn list(
     let filter_query = parse_filter(query.as_deref())?;
     let limit = pagination::limit(filter_query.limit)?;
     let mut after: Option<InstanceId> = pagination::parse_cursor(filter_query.cursor.as_deref())?;
-    let definitions =
-        app.definitions().find_ids(filter_query.journey.clone(), Some(JOURNEY_NOTATION)).await?;
+    let definitions = app
+        .definitions()
+        .find_ids(filter_query.journey.clone(), None, Some(JOURNEY_NOTATION))
+        .await?;
     let filter = InstanceFilter {
         definitions,
         phases: filter_query.phases.clone(),
-        tag: filter_query.labels.first().cloned(),
+        tags: filter_query.labels.iter().take(1).cloned().collect(),
         ..InstanceFilter::default()
     };
     let mut items = Vec::new();

@@ -13,6 +13,8 @@ mod instance_control;
 mod instance_history;
 mod instance_list;
 mod instance_scope;
+mod instance_search;
+mod instance_stats;
 mod journey;
 mod journey_list;
 mod message;

@@ -183,7 +183,10 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     let mut after: Option<InstanceId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let running = || InstanceStatus::Running.phases().to_vec();
     let filter = InstanceFilter {
-        definitions: app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
+        definitions: app
+            .definitions()
+            .find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None, None)
+            .await?,
         phases: match query.state {
             None => Vec::new(),
             Some(ScheduleState::Active | ScheduleState::Paused) => running(),

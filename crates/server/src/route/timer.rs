@@ -71,7 +71,7 @@ async fn list(
     let after = pagination::read_cursor(query.cursor.as_deref(), parse_cursor_key)?;
     let named = query.definition.is_some();
     let definitions = match query.definition {
-        Some(name) => app.definitions().find_ids(Some(name), None).await?,
+        Some(name) => app.definitions().find_ids(Some(name), None, None).await?,
         None => Vec::new(),
     };
     if named && definitions.is_empty() {

@@ -13,6 +13,7 @@ mod forecast;
 mod history;
 mod incident;
 mod instance;
+mod instance_list;
 mod message;
 mod schedule;
 mod task;
@@ -32,6 +33,10 @@ pub(crate) use instance::{
     Failure, Instance, InstanceRestart, InstanceResult, InstanceStatus, InstanceSummary,
     InstanceSuspension, NewInstance, OperatorReason, OutcomeView, SuspensionState, VariableScope,
     WaitingFor, WaitingKind,
+};
+pub(crate) use instance_list::{
+    Direction, InstanceGroup, InstanceGrouping, InstanceOrder, InstancePage, InstanceStats,
+    InstanceTotal, StatusCounts,
 };
 pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
 pub(crate) use schedule::{

@@ -14,6 +14,7 @@ mod instance;
 mod purge;
 mod read;
 mod request;
+mod search;
 mod suite;
 mod task;
 mod timer;

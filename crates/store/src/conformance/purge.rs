@@ -121,7 +121,7 @@ fn what_belongs_to_it_goes_along(bench: &Bench<'_>) {
     assert_eq!((purged.instances, purged.attachments, purged.tasks), (1, 4, 1));
     assert_eq!(bench.get(bench.store.history(3, 9)), []);
     assert_eq!(bench.get(bench.store.task(outcome.id)), None);
-    let filter = InstanceFilter { tag: Some("red".to_owned()), ..InstanceFilter::default() };
+    let filter = InstanceFilter { tags: vec!["red".to_owned()], ..InstanceFilter::default() };
     assert_eq!(bench.get(bench.store.instances(filter, Page::first(9))), []);
 }
 

@@ -237,15 +237,15 @@ fn instances_are_listed_by_tag(bench: &Bench<'_>) {
     };
     bench.write(vec![red(1), red(3), red(3)]);
     let audit = |tag: &str| {
-        let tag = Some(tag.to_owned());
-        list(bench, InstanceFilter { tag, ..InstanceFilter::default() })
+        let tags = vec![tag.to_owned()];
+        list(bench, InstanceFilter { tags, ..InstanceFilter::default() })
     };
     assert_eq!(audit("red"), ids([3, 1]));
     assert_eq!(audit("n=1"), ids([1]));
     assert_eq!(audit("blue"), []);
-    let tag = Some("red".to_owned());
+    let tags = vec!["red".to_owned()];
     let phases = vec![Phase::Failed];
-    assert_eq!(list(bench, InstanceFilter { tag, phases, ..InstanceFilter::default() }), []);
+    assert_eq!(list(bench, InstanceFilter { tags, phases, ..InstanceFilter::default() }), []);
 }
 
 fn instances_are_listed_by_start(bench: &Bench<'_>) {

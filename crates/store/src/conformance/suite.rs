@@ -4,8 +4,8 @@ use meantime_kernel::store::Store;
 
 use super::bench::Bench;
 use super::{
-    channel, child, definition, history, inbox, incident, instance, purge, read, request, task,
-    timer, upkeep,
+    channel, child, definition, history, inbox, incident, instance, purge, read, request, search,
+    task, timer, upkeep,
 };
 
 /// One case.
@@ -61,6 +61,7 @@ pub fn cases() -> Vec<Case> {
         history::CASES,
         incident::CASES,
         read::CASES,
+        search::CASES,
         purge::CASES,
         upkeep::CASES,
     ];

@@ -14,9 +14,20 @@ use meantime_kernel::store::Error;
 
 use super::connection::{Call, Connection, QueryAnswer, QueryError, values};
 use super::feed::UnderWay;
+use super::instance_count;
+use crate::row::instance_count::Counts;
 use crate::row::{Columns, int};
 
 const MARK: &str = "UPDATE commit_row SET batch = $3, clock_at = greatest(clock_at, $4), \
+     last_seq = greatest(last_seq, $5) WHERE lease_term = $1 AND row_number = $2 AND closed_at IS \
+     NULL";
+// The numbers are in rows that no other commit uses.
+const MARK_AND_COUNT: &str = "WITH counted AS (INSERT INTO instance_count \
+     (lease_term, row_number, definition_id, status, count) \
+     SELECT $1, $2, * FROM unnest($6::bigint[], $7::text[], $8::bigint[]) \
+     ON CONFLICT (lease_term, row_number, definition_id, status) \
+     DO UPDATE SET count = instance_count.count + excluded.count) \
+     UPDATE commit_row SET batch = $3, clock_at = greatest(clock_at, $4), \
      last_seq = greatest(last_seq, $5) WHERE lease_term = $1 AND row_number = $2 AND closed_at IS \
      NULL";
 const DECIDED: &str =
@@ -31,15 +42,22 @@ const CLOSE: &str = "UPDATE commit_row SET closed_at = $2 \
      WHERE lease_term = ANY ($1::bigint[]) AND closed_at IS NULL";
 const CLOSE_OTHERS: &str =
     "UPDATE commit_row SET closed_at = 0 WHERE lease_term <> $1 AND closed_at IS NULL";
+// All rows of a process are closed together, so none of its commits can count any more.
 const FOLD: &str = "WITH gone AS (DELETE FROM commit_row WHERE closed_at <= $1 \
-     RETURNING clock_at, last_seq) UPDATE node \
+     RETURNING lease_term, clock_at, last_seq), counted AS (DELETE FROM instance_count \
+     WHERE lease_term = ANY (ARRAY(SELECT lease_term FROM gone)) \
+     RETURNING definition_id, status, count), added AS (INSERT INTO instance_count \
+     (lease_term, row_number, definition_id, status, count) \
+     SELECT 0, 0, definition_id, status, sum(count) FROM counted GROUP BY definition_id, status \
+     ON CONFLICT (lease_term, row_number, definition_id, status) \
+     DO UPDATE SET count = instance_count.count + excluded.count) UPDATE node \
      SET clock_at = greatest(node.clock_at, (SELECT max(clock_at) FROM gone)), \
      last_seq = greatest(node.last_seq, (SELECT max(last_seq) FROM gone)) \
      WHERE id = 1 AND EXISTS (SELECT 1 FROM gone)";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[MARK, DECIDED, RECENT, NUMBER, ADD, LOCK, CLOSE, CLOSE_OTHERS, FOLD];
+    &[MARK, MARK_AND_COUNT, DECIDED, RECENT, NUMBER, ADD, LOCK, CLOSE, CLOSE_OTHERS, FOLD];
 
 /// The largest number of commits of one process that are in flight or in doubt.
 const COMMIT_ROWS: i32 = 64;
@@ -132,10 +150,23 @@ pub(super) struct CommitRow {
 }
 
 impl CommitRow {
-    /// Marks a commit as effective, with its time and largest number.
-    pub(super) fn mark(&self, batch: u64, clock: Timestamp, seq: u64) -> Call<'static> {
-        let values = values![self.lease_term, self.number, int(batch), clock.as_millis(), int(seq)];
-        Call::new(MARK, values)
+    /// Marks a commit as effective, with its time and largest number, and counts the instances that
+    /// it starts and ends.
+    pub(super) fn mark(
+        &self,
+        batch: u64,
+        clock: Timestamp,
+        seq: u64,
+        counts: &Counts,
+    ) -> Call<'static> {
+        let mut values =
+            values![self.lease_term, self.number, int(batch), clock.as_millis(), int(seq)];
+        if counts.0.is_empty() {
+            return Call::new(MARK, values);
+        }
+        let [definitions, statuses, numbers] = instance_count::columns(counts);
+        values.extend([definitions, statuses, numbers]);
+        Call::new(MARK_AND_COUNT, values)
     }
 
     /// The outcome of the commit is unknown: its row is not reused until it was looked up.

@@ -8,6 +8,7 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{AnswerRow, Fence, HistoryRow, InstanceRow, OperationKind, Write};
 
 use super::connection::Call;
+use super::fetch::Locked;
 use super::{
     answer, clear_open, definition, history, inbox, incident, instance, instance_tag, message,
     message_id, node, occurrence, operation, subscription, task, timer, tree, trigger_start,
@@ -39,8 +40,8 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// Adds the row of a fence that held.
-    pub(super) fn fence(&mut self, fence: &'a Fence) {
+    /// Adds the row of a fence that held on what was locked.
+    pub(super) fn fence(&mut self, fence: &'a Fence, locked: &Locked) {
         match fence {
             Fence::Free | Fence::Unchanged { .. } => {}
             Fence::Insert(row) => {
@@ -49,7 +50,8 @@ impl<'a> Changes<'a> {
             }
             Fence::Turn { row, expected } => {
                 self.note_instance(row);
-                self.instances.turn(row, *expected);
+                let counted = locked.counted.get(&row.id).copied();
+                self.instances.turn(row, *expected, counted);
             }
             Fence::Task { row, claims } => self.tasks.replace(row, *claims),
         }

@@ -9,7 +9,7 @@ use meantime_kernel::store::{
 };
 
 use super::connection::{Connection, QueryError, values};
-use super::{definition, instance, task, timer};
+use super::{definition, instance, instance_count, task, timer};
 use crate::row::instance::{columns, read};
 use crate::row::table::Table;
 use crate::row::timer::read_key;
@@ -39,12 +39,13 @@ const STRIDE: i64 = 1_000;
 /// transaction that sees one state.
 pub(super) async fn check(connection: &Connection) -> Result<Vec<String>, Error> {
     let mut problems = Vec::new();
-    for part in [Part::Instances, Part::Timers, Part::Inboxes, Part::Undecodable] {
+    for part in Part::ALL {
         let done = match part {
             Part::Instances => instances(connection, &mut problems).await,
             Part::Timers => timers(connection, &mut problems).await,
             Part::Inboxes => inboxes(connection, &mut problems).await,
             Part::Undecodable => undecodable(connection, &mut problems).await,
+            Part::Counts => instance_count::check(connection, &mut problems).await,
         };
         match done {
             Err(failure) if failure.error.class() == Class::Corrupt => {
@@ -63,6 +64,12 @@ enum Part {
     Timers,
     Inboxes,
     Undecodable,
+    Counts,
+}
+
+impl Part {
+    const ALL: [Self; 5] =
+        [Self::Instances, Self::Timers, Self::Inboxes, Self::Undecodable, Self::Counts];
 }
 
 /// Everything that a live instance waits for must exist.

@@ -118,13 +118,14 @@ impl Committer {
             }
         };
         let resolved = transaction.resolve(plan, left_out).await?;
-        let changes = changes_of(plan, &resolved);
+        let changes = changes_of(plan, &resolved, &transaction.locked);
         let mut calls = transaction.opening();
         let first = calls.len();
         calls.extend(changes.calls());
         // The mark is part of the same transaction: it finds the row closed if the lease was freed
         // meanwhile, and `check` then rolls back.
-        calls.push(row_number.mark(plan.batch, plan.now, changes.seq));
+        let counts = &changes.instances.counts;
+        calls.push(row_number.mark(plan.batch, plan.now, changes.seq, counts));
         let answers = transaction.pooled.run(&calls).await?;
         check(&changes, plan, answers.get(first..).unwrap_or_default())?;
         let results = resolved.results.clone();
@@ -233,12 +234,12 @@ fn touches(unit: &Unit, tasks: &BTreeSet<TaskId>) -> bool {
 }
 
 /// All changes, unit by unit: the fence first, then the writes.
-fn changes_of<'a>(plan: &'a Plan, resolved: &'a ResolvedPlan<'_>) -> Changes<'a> {
+fn changes_of<'a>(plan: &'a Plan, resolved: &'a ResolvedPlan<'_>, locked: &Locked) -> Changes<'a> {
     let mut changes = Changes::default();
     let mut writes = resolved.writes.iter().peekable();
     for (number, (unit, result)) in plan.units.iter().zip(&resolved.results).enumerate() {
         if matches!(result, UnitResult::Done(_)) {
-            changes.fence(&unit.fence);
+            changes.fence(&unit.fence, locked);
         }
         while let Some((_, write)) = writes.next_if(|(of, _)| *of == number) {
             changes.write(write);

@@ -4,17 +4,19 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meantime_core::{InstanceId, TaskId};
+use meantime_core::{DefinitionId, InstanceId, TaskId};
 use meantime_kernel::store::{
     Error, Fences, FetchRequest, Fetched, FetchedInstance, InboxRow, IncidentRow, InstanceRow,
-    TaskRow, Wanted,
+    Phase, TaskRow, Wanted,
 };
+use tokio_postgres::Row;
 
 use super::claim::Claims;
 use super::connection::{Call, Connection, QueryAnswer, QueryError};
 use super::pool::{Pool, PooledConnection};
 use super::{inbox, incident, instance, task};
 use crate::row::Columns;
+use crate::row::instance::counted;
 
 /// An open transaction between `fetch` and `commit`. Dropping it rolls back and releases its locks.
 pub(super) struct Hold {
@@ -33,6 +35,8 @@ impl Hold {
 #[derive(Default)]
 pub(super) struct Locked {
     pub(super) turns: BTreeMap<InstanceId, u64>,
+    /// Where they are counted.
+    pub(super) counted: BTreeMap<InstanceId, (DefinitionId, Phase)>,
     pub(super) claims: BTreeMap<TaskId, u32>,
 }
 
@@ -45,8 +49,10 @@ impl Locked {
     }
 
     pub(super) fn add_instances(&mut self, answer: &QueryAnswer) -> Result<(), Error> {
-        for (id, turn_no) in answer.read(|row| Ok((row.instance(0, 1)?, row.number(2)?)))? {
+        let read = |row: &Row| Ok((row.instance(0, 1)?, row.number(2)?, counted(row, 4, 3)?));
+        for (id, turn_no, counted) in answer.read(read)? {
             self.turns.insert(id, turn_no);
+            self.counted.insert(id, counted);
         }
         Ok(())
     }
@@ -154,6 +160,7 @@ impl<'a> Request<'a> {
         if let Some(answer) = next(!self.rows.is_empty()) {
             for row in instance::read_rows(&answer)? {
                 found.locked.turns.insert(row.id, row.turn_no);
+                found.locked.counted.insert(row.id, (row.definition, row.phase));
                 found.rows.insert(row.id, row);
             }
         }

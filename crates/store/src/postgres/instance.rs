@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::InstanceId;
-use meantime_kernel::store::{ChildRef, Error, InstanceRow, Partition};
+use meantime_core::{DefinitionId, InstanceId};
+use meantime_kernel::store::{ChildRef, Error, InstanceRow, Partition, Phase};
 
 use super::connection::{Call, Connection, QueryAnswer, QueryError, arrays, values};
 use super::text::text_if;
@@ -11,6 +11,7 @@ use crate::row::instance::{
     child, columns, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
+use crate::row::instance_count::Counts;
 use crate::row::{Columns, id_order, id_random, int, millis};
 
 const INSERT: &str = "INSERT INTO instance (id_order, id_random, turn_no, phase, definition_id, \
@@ -41,8 +42,8 @@ const LOCK_AND_FETCH: &str = concat!(
     " FROM instance AS i WHERE i.id_order = ANY ($1::bigint[]) ORDER BY i.id_order \
      FOR NO KEY UPDATE SKIP LOCKED"
 );
-const LOCK: &str = "SELECT id_order, id_random, turn_no FROM instance WHERE id_order = ANY \
-     ($1::bigint[]) \
+const LOCK: &str = "SELECT id_order, id_random, turn_no, phase, definition_id FROM instance \
+     WHERE id_order = ANY ($1::bigint[]) \
      ORDER BY id_order FOR NO KEY UPDATE SKIP LOCKED";
 const WHICH: &str = "SELECT id_order, id_random FROM instance WHERE id_order = ANY ($1::bigint[])";
 const GET_ALL: &str =
@@ -83,14 +84,28 @@ pub(super) struct Changes<'a> {
     inserts: BTreeMap<InstanceId, &'a InstanceRow>,
     /// The last row of each, with the turn number that it had before the plan.
     turns: BTreeMap<InstanceId, (u64, &'a InstanceRow)>,
+    /// Instances that these changes start or end.
+    pub(super) counts: Counts,
 }
 
 impl<'a> Changes<'a> {
     pub(super) fn insert(&mut self, row: &'a InstanceRow) {
+        self.counts.insert(row);
         self.inserts.insert(row.id, row);
     }
 
-    pub(super) fn turn(&mut self, row: &'a InstanceRow, expected: u64) {
+    /// `locked` is where the instance was counted when it was locked.
+    pub(super) fn turn(
+        &mut self,
+        row: &'a InstanceRow,
+        expected: u64,
+        locked: Option<(DefinitionId, Phase)>,
+    ) {
+        let last = self.inserts.get(&row.id).or(self.turns.get(&row.id).map(|(_, last)| last));
+        let old = last.map(|last| (last.definition, last.phase)).or(locked);
+        if let Some(old) = old {
+            self.counts.turn(old, row);
+        }
         if let Some(new) = self.inserts.get_mut(&row.id) {
             *new = row;
         } else {
@@ -160,7 +175,7 @@ pub(super) fn lock_and_fetch(ids: &[InstanceId]) -> Call<'static> {
     Call::new(LOCK_AND_FETCH, values![orders(ids)])
 }
 
-/// Locks instances; the answer has their ids and turn numbers.
+/// Locks instances; the answer has their ids, turn numbers, phases and definitions.
 pub(super) fn lock(ids: &[InstanceId]) -> Call<'static> {
     Call::new(LOCK, values![orders(ids)])
 }

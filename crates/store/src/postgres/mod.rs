@@ -49,6 +49,7 @@ mod history;
 mod inbox;
 mod incident;
 mod instance;
+mod instance_count;
 mod instance_list;
 mod instance_tag;
 mod keyed;

@@ -7,7 +7,10 @@ use meantime_core::{Keep, Retention, Timestamp};
 use meantime_kernel::store::{Error, Purged};
 
 use super::connection::{Call, Connection, QueryAnswer, QueryError, values};
+use super::instance_count;
 use crate::row::Columns;
+use crate::row::instance::counted;
+use crate::row::instance_count::Counts;
 
 const LAST_HISTORY: &str = "SELECT id_order, last_history FROM instance \
      WHERE id_order = ANY ($1::bigint[]) AND ended_at IS NOT NULL ORDER BY id_order FOR UPDATE \
@@ -25,7 +28,8 @@ const DELETE_TASKS: &str = "DELETE FROM task WHERE id_order = $1 AND coalesce(st
 const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE id_order = $1";
 const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE ctid = ANY (ARRAY( \
      SELECT ctid FROM occurrence WHERE id_order = $1 LIMIT $2))";
-const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = $1";
+const DELETE_INSTANCE: &str =
+    "DELETE FROM instance WHERE id_order = $1 RETURNING definition_id, phase";
 
 /// A table whose rows have their own expiry.
 struct Expiring {
@@ -110,11 +114,17 @@ pub(super) async fn purge(
 ) -> Result<(usize, Purged), QueryError> {
     let mut purged = Purged::default();
     let mut gone = 0;
+    let mut counts = Counts::default();
     for id_order in doomed {
-        if purged.rows() >= limit || !remove(connection, *id_order, limit, &mut purged).await? {
+        if purged.rows() >= limit
+            || !remove(connection, *id_order, limit, &mut purged, &mut counts).await?
+        {
             break;
         }
         gone += 1;
+    }
+    if let Some(count) = instance_count::add(&counts) {
+        connection.run(&[count]).await?;
     }
     for table in &EXPIRING {
         let room = limit.saturating_sub(purged.rows());
@@ -135,6 +145,7 @@ async fn remove(
     id_order: i64,
     limit: usize,
     purged: &mut Purged,
+    counts: &mut Counts,
 ) -> Result<bool, QueryError> {
     let found = connection.one(LAST_HISTORY, values![vec![id_order]]).await?;
     let Some(last) = found.first(|row| row.integer(1))? else { return Ok(true) };
@@ -165,6 +176,9 @@ async fn remove(
         purged.tasks += count(tasks);
         purged.attachments += count(tags);
         purged.instances += count(instances);
+        for (definition, phase) in instances.read(|row| counted(row, 0, 1))? {
+            counts.add(definition, phase, -1);
+        }
     }
     Ok(true)
 }

@@ -97,6 +97,16 @@ CREATE TABLE instance (
     CHECK ((phase = ANY (ARRAY['starting'::text, 'running'::text, 'yielding'::text, 'closing'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.05);
 
+CREATE TABLE instance_count (
+    lease_term bigint NOT NULL,
+    row_number integer NOT NULL,
+    definition_id bigint NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    count bigint NOT NULL,
+    PRIMARY KEY (lease_term, row_number, definition_id, status),
+    CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=50);
+
 CREATE TABLE instance_tag (
     tag text COLLATE "C" NOT NULL,
     id_order bigint NOT NULL,
@@ -256,9 +266,13 @@ CREATE INDEX answer_expiry ON answer USING btree (expires_at);
 
 CREATE UNIQUE INDEX definition_version ON definition USING btree (name, version);
 
+CREATE INDEX incident_code ON incident USING btree (code, id_order);
+
 CREATE INDEX incident_instance ON incident USING btree (id_order);
 
 CREATE INDEX instance_child ON instance USING btree (parent_id_order, ended_at) WHERE (parent_id_order IS NOT NULL);
+
+CREATE INDEX instance_ended ON instance USING btree (ended_at, id_order) WHERE (ended_at IS NOT NULL);
 
 CREATE INDEX instance_key ON instance USING btree (key, ended_at) WHERE (key IS NOT NULL);
 

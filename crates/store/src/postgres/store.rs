@@ -8,10 +8,11 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
     BoxFuture, ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow,
-    DueQuery, Error, FetchRequest, Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
-    Listener, Membership, Notice, OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page,
-    Partition, Plan, PurgeRequest, Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount,
-    TimerFilter, TimerKey, TimerRow, To, UnitResult,
+    DueQuery, Error, FetchRequest, Fetched, HistoryRow, IncidentCount, IncidentRow, InstanceCount,
+    InstanceMatches, InstanceRow, InstanceSearch, Listener, Membership, Notice, OccurrenceKey,
+    OccurrenceRow, OperationKind, OperationRow, Page, Partition, Plan, PurgeRequest, Purged,
+    Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To,
+    UnitResult,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -20,8 +21,8 @@ use super::fetch::{self, Hold};
 use super::options::Options;
 use super::stats::Stats;
 use super::{
-    definition, examine, history, incident, instance, instance_list, node, node_lease, occurrence,
-    operation, task, timer,
+    definition, examine, history, incident, instance, instance_count, instance_list, node,
+    node_lease, occurrence, operation, task, timer,
 };
 
 /// A store in a PostgreSQL database, as one process sees it.
@@ -213,14 +214,24 @@ impl Store for PostgresStore {
         })
     }
 
-    fn instances(
-        &self,
-        filter: InstanceFilter,
-        page: Page<InstanceId>,
-    ) -> BoxFuture<'_, Vec<InstanceRow>> {
+    fn search(&self, search: InstanceSearch) -> BoxFuture<'_, InstanceMatches> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
-            Ok(instance_list::list(&it, &filter, page).await?)
+            Ok(instance_list::search(&it, &search).await?)
+        })
+    }
+
+    fn count_instances(&self) -> BoxFuture<'_, Vec<InstanceCount>> {
+        self.call(|core| async move {
+            let it = core.readers.acquire().await?;
+            Ok(instance_count::list(&it).await?)
+        })
+    }
+
+    fn count_incidents(&self, limit: usize) -> BoxFuture<'_, Vec<IncidentCount>> {
+        self.call(move |core| async move {
+            let it = core.readers.acquire().await?;
+            Ok(instance_list::count_incidents(&it, limit).await?)
         })
     }
 

@@ -13,8 +13,9 @@ use super::connection::Connection;
 use super::migration::{MIGRATIONS, migrate};
 use super::{
     answer, batch, check, claim, clock, compact, definition, feed, history, inbox, incident,
-    instance, instance_list, instance_tag, lock, message, message_id, monitor, node, node_lease,
-    notice, occurrence, operation, purge, subscription, sweep, task, timer, tree, trigger_start,
+    instance, instance_count, instance_list, instance_tag, lock, message, message_id, monitor,
+    node, node_lease, notice, occurrence, operation, purge, subscription, sweep, task, timer, tree,
+    trigger_start,
 };
 use crate::migration::Migration;
 use crate::row::Columns;
@@ -29,6 +30,8 @@ const SCANS: &[(&str, &str)] = &[
     ("SELECT number, lease_term, until_at, session", "at most 64 rows"),
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
+    ("FROM instance_count GROUP BY", "a few rows per definition"),
+    ("FROM instance GROUP BY", "check counts everything"),
 ];
 
 /// A database, a connection to it, and its cluster.
@@ -106,7 +109,8 @@ fn statements() -> Vec<&'static str> {
         inbox::STATEMENTS,
         incident::STATEMENTS,
         instance::STATEMENTS,
-        instance_list::STATEMENTS,
+        instance_count::STATEMENTS,
+        &instance_list::statements(),
         instance_tag::STATEMENTS,
         lock::STATEMENTS,
         message::STATEMENTS,

@@ -69,25 +69,31 @@ pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
     row.named(column, TABLE, Phase::from_name)
 }
 
-/// Whether a row selected with `columns!` matches, except for its tag. Reads no packed column
-/// unless the filter asks for incidents.
+/// Where a row is counted, from `definition_id` and `phase`. One whose phase cannot be read counts as
+/// running, as it is read.
+pub(crate) fn counted(
+    row: &impl Columns,
+    definition: usize,
+    phase_column: usize,
+) -> Result<(DefinitionId, Phase), Error> {
+    let phase = phase(row, phase_column).unwrap_or(Phase::Running);
+    Ok((DefinitionId(row.number(definition)?), phase))
+}
+
+/// Whether a row selected with `columns!` matches, but for its tags and the codes of its incidents.
+/// Reads no packed column unless the filter asks for what is in one.
 pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<bool, Error> {
     let definition = DefinitionId(row.number(4)?);
-    let started_at = row.instant(5, TABLE)?;
-    // A damaged row counts as one with an incident.
-    let needs_person = |_| read(row).map_or(true, |row| row.meta.incidents > 0);
-    let has_incident = filter.incident.map(needs_person);
-    Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
-        && !filter.except.contains(&definition)
-        && filter.incident == has_incident
-        && (filter.phases.is_empty()
-            || phase(row, 3).map_or(true, |phase| filter.phases.contains(&phase)))
-        && filter.started_from.is_none_or(|from| started_at >= from)
-        && filter.started_before.is_none_or(|before| started_at < before)
-        && match &filter.key {
-            Some(key) => row.text_if(9)?.as_ref() == Some(key),
-            None => true,
-        })
+    let (started_at, ended_at) = (row.instant(5, TABLE)?, row.instant_if(6, TABLE)?);
+    // A row whose phase cannot be read is found in every phase, like one that cannot be decoded.
+    let phase = phase(row, 3).ok().or_else(|| filter.phases.first().copied());
+    let phase = phase.unwrap_or(Phase::Running);
+    let has_key = filter.key.is_some() || filter.key_prefix.is_some();
+    let key = if has_key { row.text_if(9)? } else { None };
+    Ok(filter.matches_columns(definition, phase, started_at, ended_at)
+        && filter.matches_id(row.instance(0, 1)?)
+        && filter.matches_key(key.as_deref())
+        && (!filter.needs_packed_row() || filter.matches(&read_lenient(row)?)))
 }
 
 /// A live child of the parent, from `id_order, id_random, meta`; `None` if it has another parent,

@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod incident;
 pub(crate) mod instance;
+pub(crate) mod instance_count;
 pub(crate) mod message;
 pub(crate) mod occurrence;
 pub(crate) mod operation;

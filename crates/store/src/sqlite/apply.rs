@@ -8,6 +8,7 @@ use meantime_kernel::store::{
 
 use super::db::Db;
 use super::find::find;
+use super::instance::Advance;
 use super::node::Mark;
 use super::{
     answer, clear_open, definition, history, inbox, incident, instance, instance_tag, message,
@@ -59,11 +60,19 @@ fn try_guard(db: &Db<'_>, fence: &Fence, mark: &mut Mark) -> Result<bool, Error>
         Fence::Free => Ok(true),
         Fence::Insert(row) => {
             note_instance(row, mark);
-            instance::insert(db, row)
+            let is_new = instance::insert(db, row)?;
+            if is_new {
+                mark.counts.insert(row);
+            }
+            Ok(is_new)
         }
         Fence::Turn { row, expected } => {
             note_instance(row, mark);
-            instance::advance(db, row, *expected)
+            let advance = instance::advance(db, row, *expected)?;
+            if let Advance::Changed(old) = advance {
+                mark.counts.turn(old, row);
+            }
+            Ok(advance != Advance::Conflict)
         }
         Fence::Unchanged { instance, turn_no } => instance::stands_at(db, *instance, *turn_no),
         Fence::Task { row, claims } => task::replace(db, row, *claims),
@@ -83,6 +92,7 @@ fn make(db: &Db<'_>, write: &Write, timers: &mut Timers, mark: &mut Mark) -> Res
             if !instance::insert(db, row)? {
                 return Err(Error::Bug(format!("the id {} was given out twice", row.id)));
             }
+            mark.counts.insert(row);
         }
         Write::History(row) => {
             mark.note(row.seq);

@@ -10,7 +10,7 @@ use meantime_kernel::store::{Class, DefinitionRow, Error, InstanceRow};
 
 use super::db::Db;
 use super::options::Options;
-use super::{definition, identity, instance, open, task, timer, wal_check};
+use super::{definition, identity, instance, instance_count, open, task, timer, wal_check};
 use crate::row::Columns;
 use crate::row::instance::{columns, read};
 use crate::row::table::Table;
@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error
     };
     let db = Db::new(&connection);
     db.run("BEGIN", [])?;
-    for part in [integrity, instances, timers, inboxes, undecodable] {
+    for part in [integrity, instances, timers, inboxes, undecodable, instance_count::check] {
         match part(&db, &mut problems) {
             Err(error) if error.class() == Class::Corrupt => problems.push(error.to_string()),
             done => done?,

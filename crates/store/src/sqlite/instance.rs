@@ -1,12 +1,12 @@
 //! Instances: the row that every turn rewrites, and its fence.
 
-use meantime_core::InstanceId;
-use meantime_kernel::store::{ChildRef, Error, InstanceRow};
+use meantime_core::{DefinitionId, InstanceId};
+use meantime_kernel::store::{ChildRef, Error, InstanceRow, Phase};
 use rusqlite::params;
 
 use super::db::Db;
 use crate::row::instance::{
-    child, columns, meta_column, open_column, parent_column, read, read_lenient,
+    child, columns, counted, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
 use crate::row::{Columns, id_order, id_random, int, millis};
@@ -31,6 +31,10 @@ const TURN: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_
 const TURN_IS: &str =
     "SELECT 1 FROM instance WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?3";
 
+/// Where the instance is counted before its turn.
+const COUNTED_AS: &str = "SELECT definition_id, phase FROM instance \
+     WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?3";
+
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
@@ -52,7 +56,7 @@ const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] =
-    &[INSERT, TURN_SAME, TURN, TURN_IS, GET, IS_LIVE, KEY_HOLDER, CHILDREN, UNFINISHED];
+    &[INSERT, TURN_SAME, TURN, TURN_IS, COUNTED_AS, GET, IS_LIVE, KEY_HOLDER, CHILDREN, UNFINISHED];
 
 /// Adds an instance; returns whether its id was free.
 pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
@@ -79,8 +83,19 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
     Ok(inserted == 1)
 }
 
+/// What became of an attempt to advance an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Advance {
+    /// It is not at the expected turn.
+    Conflict,
+    /// Definition and phase are as before.
+    Same,
+    /// Its definition and phase were these.
+    Changed((DefinitionId, Phase)),
+}
+
 /// Replaces the row if it is still at the expected turn (I2).
-pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<bool, Error> {
+pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<Advance, Error> {
     let (open, meta) = (open_column(&row.open), meta_column(&row.meta));
     let update = |sql: &str| {
         db.run(
@@ -105,7 +120,15 @@ pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<b
         )
     };
     // An end always changes indexed columns.
-    Ok((!row.phase.is_ended() && update(TURN_SAME)? == 1) || update(TURN)? == 1)
+    if !row.phase.is_ended() && update(TURN_SAME)? == 1 {
+        return Ok(Advance::Same);
+    }
+    let key = params![id_order(row.id), id_random(row.id), int(expected)];
+    let old = db.first(COUNTED_AS, key, |row| counted(row, 0, 1))?;
+    match old {
+        Some(old) if update(TURN)? == 1 => Ok(Advance::Changed(old)),
+        _ => Ok(Advance::Conflict),
+    }
 }
 
 /// Whether the instance is at this turn.

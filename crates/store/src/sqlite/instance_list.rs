@@ -1,155 +1,246 @@
-//! Lists of instances, newest first, and the index for each filter.
+//! Lists of instances: candidates from an index, then their rows.
 
-use meantime_core::{DefinitionId, InstanceId};
-use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page};
+use meantime_core::TimerId;
+use meantime_kernel::store::{
+    Error, IncidentCount, InstanceFilter, InstanceMatches, InstancePosition, InstanceRow,
+    InstanceSearch, InstanceSort,
+};
 use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::definition;
-use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient as read_row};
-use crate::row::{Columns as _, id_order, int};
+use crate::row::instance::{columns, matches, read_lenient as read_row};
+use crate::row::{Columns as _, int, timer};
+use crate::search::{
+    AccessPath, Candidates, IndexPart, due_bounds, end_bounds, end_position, id_bounds, key_bounds,
+    key_position, part, residual, start_position,
+};
 
-const TAGGED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM instance_tag AS t CROSS JOIN instance AS i ON i.id_order = t.id_order \
-     WHERE t.tag = ?1 AND t.id_order < ?2 ORDER BY t.id_order DESC"
+/// A statement in both directions, ascending first: ids between ?1 and ?2, at most ?3.
+macro_rules! ids {
+    ($select:literal, $from:literal, $id:literal) => {
+        [
+            concat!(
+                $select,
+                " ",
+                $id,
+                " FROM ",
+                $from,
+                " AND ",
+                $id,
+                " > ?1 AND ",
+                $id,
+                " < ?2 ORDER BY ",
+                $id,
+                " LIMIT ?3"
+            ),
+            concat!(
+                $select,
+                " ",
+                $id,
+                " FROM ",
+                $from,
+                " AND ",
+                $id,
+                " > ?1 AND ",
+                $id,
+                " < ?2 ORDER BY ",
+                $id,
+                " DESC LIMIT ?3"
+            ),
+        ]
+    };
+}
+
+const ALL_IDS: [&str; 2] = ids!("SELECT", "instance WHERE TRUE", "id_order");
+const TAGGED: [&str; 2] = ids!("SELECT", "instance_tag WHERE tag = ?4", "id_order");
+const KEYED: [&str; 2] =
+    ids!("SELECT", "instance INDEXED BY instance_key WHERE key = ?4", "id_order");
+const CHILDREN: [&str; 2] =
+    ids!("SELECT", "instance INDEXED BY instance_child WHERE parent_id_order = ?4", "id_order");
+const TREE: [&str; 2] = ids!(
+    "WITH RECURSIVE member (id_order) AS (VALUES (?4) UNION ALL SELECT child.id_order \
+     FROM member CROSS JOIN instance AS child INDEXED BY instance_child \
+     ON child.parent_id_order = member.id_order) SELECT",
+    "member WHERE TRUE",
+    "id_order"
 );
-const KEYED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM instance AS i INDEXED BY instance_key \
-     WHERE i.key = ?1 AND i.id_order < ?2 ORDER BY i.id_order DESC"
+const WITH_INCIDENT: [&str; 2] =
+    ids!("SELECT DISTINCT", "incident INDEXED BY incident_instance WHERE TRUE", "id_order");
+const INCIDENT_CODE: [&str; 2] =
+    ids!("SELECT DISTINCT", "incident INDEXED BY incident_code WHERE code = ?4", "id_order");
+const PHASE: [&str; 2] = ids!(
+    "SELECT",
+    "instance INDEXED BY instance_unusual WHERE (phase = 'starting' OR phase = 'yielding' \
+     OR phase = 'failed' OR phase = 'cancelled') AND phase = ?4",
+    "id_order"
 );
-const LIVE: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM instance AS i INDEXED BY instance_live \
-     WHERE i.definition_id = ?1 AND i.ended_at IS NULL AND i.id_order < ?2 ORDER BY i.id_order DESC"
+const LIVE: [&str; 2] = ids!(
+    "SELECT",
+    "instance INDEXED BY instance_live WHERE ended_at IS NULL AND definition_id = ?4",
+    "id_order"
 );
-const UNUSUAL: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM instance AS i INDEXED BY instance_unusual \
-     WHERE (phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled') \
-     AND i.phase = ?1 AND i.id_order < ?2 ORDER BY i.id_order DESC"
-);
-const TROUBLED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM incident AS t INDEXED BY incident_instance CROSS JOIN instance AS i ON i.id_order = \
-         t.id_order \
-     WHERE t.id_order < ?1 ORDER BY t.id_order DESC"
-);
-const NEWEST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM instance AS i WHERE i.id_order < ?1 ORDER BY i.id_order DESC"
-);
+
+const ENDED: [&str; 2] = [
+    "SELECT id_order, ended_at FROM instance INDEXED BY instance_ended WHERE ended_at >= ?1 \
+     AND ended_at <= ?3 AND (ended_at, id_order) > (?1, ?2) AND (ended_at, id_order) < (?3, ?4) \
+     ORDER BY ended_at, id_order LIMIT ?5",
+    "SELECT id_order, ended_at FROM instance INDEXED BY instance_ended WHERE ended_at >= ?1 \
+     AND ended_at <= ?3 AND (ended_at, id_order) > (?1, ?2) AND (ended_at, id_order) < (?3, ?4) \
+     ORDER BY ended_at DESC, id_order DESC LIMIT ?5",
+];
+const KEYS: [&str; 2] = [
+    "SELECT id_order, key FROM instance INDEXED BY instance_key WHERE key >= ?1 AND key <= ?3 \
+     AND (key, id_order) > (?1, ?2) AND (key, id_order) < (?3, ?4) ORDER BY key, id_order LIMIT ?5",
+    "SELECT id_order, key FROM instance INDEXED BY instance_key WHERE key >= ?1 AND key <= ?3 \
+     AND (key, id_order) > (?1, ?2) AND (key, id_order) < (?3, ?4) \
+     ORDER BY key DESC, id_order DESC LIMIT ?5",
+];
+const DUE: [&str; 2] = [
+    "SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer WHERE frozen = 0 \
+     AND (due_at, id_order, turn_no, ordinal) > (?1, ?2, ?3, ?4) \
+     AND (due_at, id_order, turn_no, ordinal) < (?5, ?6, ?7, ?8) \
+     ORDER BY due_at, id_order, turn_no, ordinal LIMIT ?9",
+    "SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer WHERE frozen = 0 \
+     AND (due_at, id_order, turn_no, ordinal) > (?1, ?2, ?3, ?4) \
+     AND (due_at, id_order, turn_no, ordinal) < (?5, ?6, ?7, ?8) \
+     ORDER BY due_at DESC, id_order DESC, turn_no DESC, ordinal DESC LIMIT ?9",
+];
+
+const GET: &str = concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.id_order = ?1");
+const HAS_TAG: &str = "SELECT 1 FROM instance_tag WHERE tag = ?1 AND id_order = ?2";
+const HAS_CODE: &str =
+    "SELECT 1 FROM incident INDEXED BY incident_code WHERE code = ?1 AND id_order = ?2";
+const CODES: &str = "SELECT t.code, i.definition_id, count(*) FROM (SELECT code, id_order \
+     FROM incident ORDER BY id LIMIT ?1) AS t CROSS JOIN instance AS i ON i.id_order = t.id_order \
+     GROUP BY t.code, i.definition_id ORDER BY t.code, i.definition_id";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, TROUBLED, NEWEST];
-
-/// Rows that one transaction examines if no index fits the filter. A transaction that examines all
-/// of them would prevent the log from being checkpointed as long as it lasts, and a long log makes
-/// every commit slow.
-pub(super) const PART: usize = 1_000;
-
-/// The matches in a part of the instances, and where the next part begins.
-pub(super) struct Part {
-    pub(super) rows: Vec<InstanceRow>,
-    pub(super) rest: Option<i64>,
+pub(super) fn all() -> Vec<&'static str> {
+    let both = [
+        ALL_IDS,
+        TAGGED,
+        KEYED,
+        CHILDREN,
+        TREE,
+        WITH_INCIDENT,
+        INCIDENT_CODE,
+        PHASE,
+        LIVE,
+        ENDED,
+        KEYS,
+        DUE,
+    ];
+    both.into_iter().flatten().chain([GET, HAS_TAG, HAS_CODE, CODES]).collect()
 }
 
-/// The beginning of a page.
-pub(super) fn begin(page: &Page<InstanceId>) -> i64 {
-    page.after.map_or(i64::MAX, id_order)
+/// Examines some candidates and returns those that match.
+pub(super) fn search(db: &Db<'_>, search: &InstanceSearch) -> Result<InstanceMatches, Error> {
+    let filter = residual(search);
+    candidates(db, search)?.answer(search, |id_order| row(db, &filter, id_order))
 }
 
-/// Instances before one, newest first. Conditions without an index are checked while reading.
-pub(super) fn list(
-    db: &Db<'_>,
-    filter: &InstanceFilter,
-    before: i64,
-    limit: usize,
-) -> Result<Part, Error> {
-    if is_indexed(filter) {
-        let rows = list_indexed(db, filter, before, limit)?;
-        return Ok(Part { rows, rest: None });
-    }
-    let mut rows = Vec::new();
-    let mut last = before;
-    let looked_at = db.some(NEWEST, [before], PART, |row| {
-        last = row.integer(0)?;
-        if rows.len() < limit && matches(filter, row)? {
-            rows.push(read_row(row)?);
-        }
-        Ok(Some(()))
-    })?;
-    let is_more = looked_at.len() == PART && rows.len() < limit;
-    Ok(Part { rows, rest: is_more.then_some(last) })
-}
-
-/// Whether an index covers the filter, or most of it.
-fn is_indexed(filter: &InstanceFilter) -> bool {
-    let by_phase = !filter.phases.is_empty()
-        && (filter.phases.iter().all(|phase| UNUSUAL_PHASES.contains(phase))
-            || filter.phases.iter().all(|phase| !phase.is_ended()));
-    filter.tag.is_some() || filter.key.is_some() || filter.incident == Some(true) || by_phase
-}
-
-fn list_indexed(
-    db: &Db<'_>,
-    filter: &InstanceFilter,
-    before: i64,
-    limit: usize,
-) -> Result<Vec<InstanceRow>, Error> {
+/// The row of an instance, if it matches.
+fn row(db: &Db<'_>, filter: &InstanceFilter, id_order: i64) -> Result<Option<InstanceRow>, Error> {
     let read = |row: &Row<'_>| {
         if matches(filter, row)? { read_row(row).map(Some) } else { Ok(None) }
     };
-    if let Some(tag) = &filter.tag {
-        return db.some(TAGGED, params![tag, before], limit, read);
-    }
-    if let Some(key) = &filter.key {
-        return db.some(KEYED, params![key, before], limit, read);
-    }
-    if filter.incident == Some(true) {
-        // An instance appears once for each of its incidents, whatever its row counts.
-        let filter = InstanceFilter { incident: None, ..filter.clone() };
-        let mut seen = None;
-        let read_once = |row: &Row<'_>| {
-            let found = if matches(&filter, row)? { Some(read_row(row)?) } else { None };
-            let found = found.filter(|found| seen != Some(found.id));
-            seen = found.as_ref().map_or(seen, |found| Some(found.id));
-            Ok(found)
-        };
-        return db.some(TROUBLED, [before], limit, read_once);
-    }
-    let mut rows = Vec::new();
-    if filter.phases.iter().all(|phase| UNUSUAL_PHASES.contains(phase)) {
-        let mut phases = filter.phases.clone();
-        phases.sort_unstable();
-        phases.dedup();
-        for phase in phases {
-            rows.extend(db.some(UNUSUAL, params![phase.name(), before], limit, read)?);
-        }
-    } else {
-        let wanted = definitions(db, filter)?.into_iter();
-        for DefinitionId(id) in wanted.filter(|id| !filter.except.contains(id)) {
-            rows.extend(db.some(LIVE, [int(id), before], limit, read)?);
+    let Some(row) = db.first(GET, [id_order], read)?.flatten() else { return Ok(None) };
+    let is_there = |sql, what: &String| db.first(sql, params![what, id_order], |_| Ok(()));
+    for tag in &filter.tags {
+        if is_there(HAS_TAG, tag)?.is_none() {
+            return Ok(None);
         }
     }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
-    rows.truncate(limit);
-    Ok(rows)
+    if let Some(code) = &filter.incident_code
+        && is_there(HAS_CODE, code)?.is_none()
+    {
+        return Ok(None);
+    }
+    Ok(Some(row))
 }
 
-fn definitions(db: &Db<'_>, filter: &InstanceFilter) -> Result<Vec<DefinitionId>, Error> {
-    if filter.definitions.is_empty() {
-        return definition::ids(db);
-    }
-    let mut ids = filter.definitions.clone();
-    ids.sort_unstable();
-    ids.dedup();
-    Ok(ids)
+fn candidates(db: &Db<'_>, search: &InstanceSearch) -> Result<Candidates, Error> {
+    let sources = match AccessPath::of(search) {
+        AccessPath::Sorted => return sorted(db, search),
+        AccessPath::Parts(sources) => sources,
+        AccessPath::AllLive => {
+            let ids = definition::ids(db)?.into_iter();
+            let wanted = ids.filter(|id| !search.filter.except.contains(id));
+            wanted.map(|id| IndexPart::Live(int(id.0))).collect()
+        }
+    };
+    let part = part(search, sources.len());
+    let parts = sources.iter().map(|source| ids_of(db, search, source, part));
+    Ok(Candidates::merge(parts.collect::<Result<_, Error>>()?, search.descending))
+}
+
+/// Ids of one source.
+fn ids_of(
+    db: &Db<'_>,
+    search: &InstanceSearch,
+    source: &IndexPart,
+    part: usize,
+) -> Result<Candidates, Error> {
+    let (low, high) = id_bounds(search);
+    let count = i64::try_from(part).unwrap_or(i64::MAX);
+    let read = |row: &Row<'_>| row.integer(0).map(start_position);
+    let way = usize::from(search.descending);
+    let of_text =
+        |sql: [&str; 2], text: &str| db.all(sql[way], params![low, high, count, text], read);
+    let of_number =
+        |sql: [&str; 2], number: i64| db.all(sql[way], params![low, high, count, number], read);
+    let found = match source {
+        IndexPart::All => db.all(ALL_IDS[way], params![low, high, count], read),
+        IndexPart::WithIncident => db.all(WITH_INCIDENT[way], params![low, high, count], read),
+        IndexPart::Tag(tag) => of_text(TAGGED, tag),
+        IndexPart::Key(key) => of_text(KEYED, key),
+        IndexPart::IncidentCode(code) => of_text(INCIDENT_CODE, code),
+        IndexPart::Phase(phase) => of_text(PHASE, phase.name()),
+        IndexPart::Parent(parent) => of_number(CHILDREN, *parent),
+        IndexPart::Tree(root) => of_number(TREE, *root),
+        IndexPart::Live(definition) => of_number(LIVE, *definition),
+    };
+    Ok(Candidates::of_part(found?, part))
+}
+
+/// Positions in the index of an order.
+fn sorted(db: &Db<'_>, search: &InstanceSearch) -> Result<Candidates, Error> {
+    let part = part(search, 1);
+    let count = i64::try_from(part).unwrap_or(i64::MAX);
+    let way = usize::from(search.descending);
+    let found = match search.sort {
+        InstanceSort::Start => Vec::new(),
+        InstanceSort::End => {
+            let [low, high] = end_bounds(search);
+            let params = params![low.0, low.1, high.0, high.1, count];
+            db.all(ENDED[way], params, |row| {
+                Ok(end_position(row.instant(1, "instance")?, row.integer(0)?))
+            })?
+        }
+        InstanceSort::Key => {
+            let [low, high] = key_bounds(search);
+            let params = params![low.0, low.1, high.0, high.1, count];
+            db.all(KEYS[way], params, |row| Ok(key_position(row.text(1)?, row.integer(0)?)))?
+        }
+        InstanceSort::Due => {
+            let [[a, b, c, d], [e, f, g, h]] = due_bounds(search);
+            let params = params![a, b, c, d, e, f, g, h, count];
+            db.all(DUE[way], params, |row| {
+                let (_, key) = timer::read_key(row)?;
+                let TimerId(effect) = key.id;
+                Ok(InstancePosition::Due(key.due_at, effect))
+            })?
+        }
+    };
+    Ok(Candidates::of_part(found, part))
+}
+
+/// The codes of the oldest incidents, by definition.
+pub(super) fn count_incidents(db: &Db<'_>, limit: usize) -> Result<Vec<IncidentCount>, Error> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    db.all(CODES, [limit], |row| {
+        let definition = meantime_core::DefinitionId(row.number(1)?);
+        Ok(IncidentCount { code: row.text(0)?, definition, count: row.number(2)? })
+    })
 }

@@ -33,6 +33,7 @@ pub(super) const MIGRATIONS: &[Migration] = migrations![
     "0004_tree.sql",
     "0005_message_definitions.sql",
     "0006_definition_pause.sql",
+    "0007_search.sql",
 ];
 
 /// Runs missing migrations.

@@ -35,6 +35,7 @@ mod identity;
 mod inbox;
 mod incident;
 mod instance;
+mod instance_count;
 mod instance_list;
 mod instance_tag;
 mod message;

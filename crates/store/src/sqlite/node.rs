@@ -8,7 +8,8 @@ use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 use rusqlite::params;
 
 use super::db::Db;
-use super::{inbox, instance, operation, task};
+use super::{inbox, instance, instance_count, operation, task};
+use crate::row::instance_count::Counts;
 use crate::row::{Columns, int};
 
 const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq, paused FROM node WHERE id = 1";
@@ -22,7 +23,7 @@ const RESUME: &str = "UPDATE node SET paused = 0 WHERE id = 1";
 pub(super) const ALL: &[&str] = &[GET, ADVANCE, SET_EPOCH, RESUME];
 
 /// What a transaction adds to the row.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Mark {
     /// The time of the latest plan.
     pub(super) clock: Timestamp,
@@ -30,6 +31,8 @@ pub(super) struct Mark {
     pub(super) batch: u64,
     /// The largest sequence number that was written.
     pub(super) seq: u64,
+    /// Instances that were started or ended.
+    pub(super) counts: Counts,
 }
 
 impl Mark {
@@ -39,7 +42,8 @@ impl Mark {
     }
 }
 
-pub(super) fn advance(db: &Db<'_>, mark: Mark) -> Result<(), Error> {
+pub(super) fn advance(db: &Db<'_>, mark: &Mark) -> Result<(), Error> {
+    instance_count::add(db, &mark.counts)?;
     db.run(ADVANCE, params![mark.clock.as_millis(), int(mark.batch), int(mark.seq)]).map(drop)
 }
 

@@ -9,7 +9,10 @@ use meantime_kernel::store::{Error, Purged};
 use rusqlite::params;
 
 use super::db::Db;
+use super::instance_count;
 use crate::row::Columns;
+use crate::row::instance::counted;
+use crate::row::instance_count::Counts;
 
 const LAST_HISTORY: &str = "SELECT last_history FROM instance \
      WHERE id_order = ?1 AND ended_at IS NOT NULL";
@@ -21,7 +24,8 @@ const HAS_OCCURRENCES: &str = "SELECT 1 FROM occurrence WHERE id_order = ?1";
 const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (id_order, scheduled_at, is_start) \
      IN \
      (SELECT id_order, scheduled_at, is_start FROM occurrence WHERE id_order = ?1 LIMIT ?2)";
-const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = ?1";
+const DELETE_INSTANCE: &str =
+    "DELETE FROM instance WHERE id_order = ?1 RETURNING definition_id, phase";
 
 /// A table whose rows have their own expiry.
 struct Expiring {
@@ -102,12 +106,14 @@ pub(super) fn purge(
 ) -> Result<(usize, Purged), Error> {
     let mut purged = Purged::default();
     let mut gone = 0;
+    let mut counts = Counts::default();
     for id_order in doomed {
-        if purged.rows() >= limit || !remove(db, *id_order, limit, &mut purged)? {
+        if purged.rows() >= limit || !remove(db, *id_order, limit, &mut purged, &mut counts)? {
             break;
         }
         gone += 1;
     }
+    instance_count::add(db, &counts)?;
     for table in &EXPIRING {
         let room = i64::try_from(limit.saturating_sub(purged.rows())).unwrap_or(i64::MAX);
         if room > 0
@@ -122,7 +128,13 @@ pub(super) fn purge(
 /// Deletes an instance with everything that belongs to it; returns whether it was deleted
 /// completely. A long history is deleted in parts, newest first, so that the instance row always
 /// names the rest of the list.
-fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Result<bool, Error> {
+fn remove(
+    db: &Db<'_>,
+    id_order: i64,
+    limit: usize,
+    purged: &mut Purged,
+    counts: &mut Counts,
+) -> Result<bool, Error> {
     let Some(mut last) = db.first(LAST_HISTORY, [id_order], |row| row.integer(0))? else {
         return Ok(true);
     };
@@ -149,7 +161,12 @@ fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Resu
     }
     purged.tasks += db.run(DELETE_TASKS, [id_order])?;
     purged.attachments += db.run(DELETE_TAGS, [id_order])?;
-    purged.instances += db.run(DELETE_INSTANCE, [id_order])?;
+    let deleted = db.all(DELETE_INSTANCE, [id_order], |row| {
+        let (definition, phase) = counted(row, 0, 1)?;
+        counts.add(definition, phase, -1);
+        Ok(())
+    })?;
+    purged.instances += deleted.len();
     Ok(true)
 }
 

@@ -64,6 +64,8 @@ CREATE TABLE incident (
     cause BLOB NOT NULL
 ) WITHOUT ROWID, STRICT;
 
+CREATE INDEX incident_code ON incident (code, id_order);
+
 CREATE INDEX incident_instance ON incident (id_order);
 
 CREATE TABLE instance (
@@ -90,12 +92,22 @@ CREATE TABLE instance (
 
 CREATE INDEX instance_child ON instance (parent_id_order, ended_at) WHERE parent_id_order IS NOT NULL;
 
+CREATE INDEX instance_ended ON instance (ended_at) WHERE ended_at IS NOT NULL;
+
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 
 CREATE INDEX instance_live ON instance (definition_id) WHERE ended_at IS NULL;
 
 CREATE INDEX instance_unusual ON instance (phase)
     WHERE phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled';
+
+CREATE TABLE instance_count (
+    definition_id INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (
+        status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
+    count INTEGER NOT NULL,         -- without the changes in `node.counts`
+    PRIMARY KEY (definition_id, status)
+) WITHOUT ROWID, STRICT;
 
 CREATE TABLE instance_tag (
     tag TEXT NOT NULL,
@@ -131,7 +143,7 @@ CREATE TABLE node (
     clock_at INTEGER NOT NULL,      -- the latest time any commit has seen
     last_batch INTEGER NOT NULL,    -- the number of the last batch that was committed
     last_seq INTEGER NOT NULL       -- the largest sequence number ever written
-) STRICT;
+, counts BLOB NOT NULL DEFAULT x'') STRICT;
 
 CREATE TABLE occurrence (
     id_order INTEGER NOT NULL,

@@ -8,10 +8,10 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
     BoxFuture, ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error,
-    FetchRequest, Fetched, FetchedInstance, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
-    OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page, Partition, Plan, PurgeRequest,
-    Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow,
-    UnitResult, Wanted,
+    FetchRequest, Fetched, FetchedInstance, HistoryRow, IncidentCount, IncidentRow, InstanceCount,
+    InstanceMatches, InstanceRow, InstanceSearch, OccurrenceKey, OccurrenceRow, OperationKind,
+    OperationRow, Page, Partition, Plan, PurgeRequest, Purged, Recovered, Store, TaskFilter,
+    TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, UnitResult, Wanted,
 };
 use tokio::sync::oneshot;
 
@@ -24,7 +24,8 @@ use super::stats::{SqliteCounters, Stats};
 use super::writer::WriterThread;
 use super::{
     check, checkpoint, claim, compact, definition, history, identity, inbox, incident, instance,
-    instance_list, node, occurrence, open, operation, purge, sweep, task, timer, wal_check,
+    instance_count, instance_list, node, occurrence, open, operation, purge, sweep, task, timer,
+    wal_check,
 };
 use crate::sweep::Sweep;
 
@@ -258,24 +259,16 @@ impl Store for SqliteStore {
         self.read(|db| instance::get_lenient(db, id))
     }
 
-    fn instances(
-        &self,
-        filter: InstanceFilter,
-        page: Page<InstanceId>,
-    ) -> BoxFuture<'_, Vec<InstanceRow>> {
-        Box::pin(async move {
-            let (mut rows, mut before) = (Vec::new(), instance_list::begin(&page));
-            loop {
-                let (filter, limit) = (filter.clone(), page.limit.saturating_sub(rows.len()));
-                let part = move |db: &Db<'_>| instance_list::list(db, &filter, before, limit);
-                let part = self.readers.list(part).await?;
-                rows.extend(part.rows);
-                match part.rest {
-                    Some(rest) => before = rest,
-                    None => return Ok(rows),
-                }
-            }
-        })
+    fn search(&self, search: InstanceSearch) -> BoxFuture<'_, InstanceMatches> {
+        self.readers.list(move |db| instance_list::search(db, &search))
+    }
+
+    fn count_instances(&self) -> BoxFuture<'_, Vec<InstanceCount>> {
+        self.readers.list(instance_count::list)
+    }
+
+    fn count_incidents(&self, limit: usize) -> BoxFuture<'_, Vec<IncidentCount>> {
+        self.readers.list(move |db| instance_list::count_incidents(db, limit))
     }
 
     fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {

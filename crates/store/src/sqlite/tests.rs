@@ -6,9 +6,9 @@ use rusqlite::Connection;
 
 use super::migration::{MIGRATIONS, migrate};
 use super::{
-    answer, check, claim, compact, definition, history, inbox, incident, instance, instance_list,
-    instance_tag, message, message_id, node, occurrence, operation, purge, subscription, sweep,
-    task, timer, tree, trigger_start,
+    answer, check, claim, compact, definition, history, inbox, incident, instance, instance_count,
+    instance_list, instance_tag, message, message_id, node, occurrence, operation, purge,
+    subscription, sweep, task, timer, tree, trigger_start,
 };
 use crate::migration::Migration;
 
@@ -21,6 +21,11 @@ const SCANS: &[(&str, &str)] = &[
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
     ("json_each(?4)", "the versions that a forecast looks at"),
+    ("WITH RECURSIVE member", "the members of one tree"),
+    ("SELECT code, id_order FROM incident ORDER BY id LIMIT", "at most so many"),
+    ("status, count FROM instance_count", "a few rows per definition"),
+    ("FROM instance GROUP BY 1, 2", "check counts everything"),
+    ("FROM sqlite_schema WHERE name", "the schema is small"),
 ];
 
 fn fresh() -> Connection {
@@ -40,7 +45,8 @@ fn statements() -> Vec<&'static str> {
         inbox::ALL,
         incident::ALL,
         instance::ALL,
-        instance_list::ALL,
+        instance_count::ALL,
+        &instance_list::all(),
         instance_tag::ALL,
         occurrence::ALL,
         message::ALL,

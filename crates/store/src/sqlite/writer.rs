@@ -254,7 +254,7 @@ impl WriteJob {
                     Stop::Failed(error) => Undone::Failed(error),
                 })?);
             }
-            node::advance(&db, mark).map_err(Undone::Failed)?;
+            node::advance(&db, &mark).map_err(Undone::Failed)?;
             match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
                 // A commit to a file that cannot be found again is not acknowledged.
                 Ok(_) => self.identity.check().map(|()| results).map_err(Undone::Failed),

@@ -123,7 +123,7 @@ fn text_that_the_database_cannot_hold_is_read_back_as_it_was() {
     commit(&store, 1, vec![Unit { writes: vec![tagged], ..start(&row) }]);
     assert_eq!(block_on(store.instance(id(1))).expect("it reads"), Some(row));
     let filter = meantime_kernel::store::InstanceFilter {
-        tag: Some("tag\0".to_owned()),
+        tags: vec!["tag\0".to_owned()],
         key: Some("a\0b\u{10ffff}".to_owned()),
         ..Default::default()
     };

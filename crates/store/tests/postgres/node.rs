@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 
 use meantime_core::{DefinitionId, TaskId, Timestamp};
 use meantime_kernel::store::{
-    ClaimQuery, Fence, FetchRequest, Fetched, Membership, NodeIndex, Notice, Partition, Store,
-    TaskState, To, Unit, UnitResult, Write,
+    ClaimQuery, Fence, FetchRequest, Fetched, InstanceRow, Membership, NodeIndex, Notice,
+    Partition, Phase, Store, TaskState, To, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_at};
@@ -126,6 +126,43 @@ fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
         block_on(store.renew_lease(NOW)).expect("it has a node_lease");
     }
     (one, other)
+}
+
+#[test]
+fn counts_of_several_nodes_add_up_and_outlive_them() {
+    let database = fresh_database();
+    let (one, other) = (node(&database), node(&database));
+    commit(&one, 1, (1..=5).map(|number| start(&instance(number))).collect());
+    let ended = |number| InstanceRow {
+        phase: Phase::Completed,
+        ended_at: Some(NOW),
+        ..next(&instance(number))
+    };
+    // What one node has started another one ends.
+    commit(&other, 1, vec![start(&instance(6)), turn(&ended(1)), turn(&ended(2))]);
+    let counts = |store: &PostgresStore| {
+        let counts = block_on(store.count_instances()).expect("they can be read");
+        assert_eq!(block_on(store.check()).expect("it can be checked"), Vec::<String>::new());
+        counts.iter().map(|it| (it.status, it.count)).collect::<Vec<_>>()
+    };
+    let expected = vec![(Phase::Running, 4), (Phase::Completed, 2)];
+    assert_eq!((counts(&one), counts(&other)), (expected.clone(), expected.clone()));
+    // A rejected commit does not count.
+    let fetched = fetch(&one, &[3]);
+    let membership = block_on(other.renew_lease(later(100))).expect("it has a node_lease");
+    assert_eq!(membership.nodes, [NodeIndex(1)]);
+    let refused = try_commit(&one, fetched, 2, vec![turn(&ended(3))]);
+    assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
+    assert_eq!(counts(&other), expected);
+    // The rows of the other one are deleted later; its numbers stay.
+    let terms = "SELECT DISTINCT lease_term FROM instance_count ORDER BY 1";
+    let before = query(database.url(), terms);
+    assert!(before.len() == 2 && !before.contains(&0), "{before:?}");
+    block_on(other.renew_lease(later(100 + 601))).expect("it has a node_lease");
+    assert_eq!(query(database.url(), terms), [0, before[1]]);
+    assert_eq!(counts(&other), expected);
+    commit(&other, 2, vec![turn(&ended(3))]);
+    assert_eq!(counts(&other), [(Phase::Running, 3), (Phase::Completed, 3)]);
 }
 
 #[test]

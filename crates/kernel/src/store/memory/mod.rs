@@ -3,6 +3,7 @@
 
 mod lock;
 mod nodes;
+mod search;
 mod tables;
 mod trait_impl;
 mod upkeep;

@@ -12,11 +12,11 @@ use super::tables::Tables;
 use crate::history::AuditInfo;
 use crate::store::{
     BoxFuture, ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, Fence,
-    FetchRequest, Fetched, FetchedInstance, HistoryRow, InboxRow, IncidentRow, InstanceFilter,
-    InstanceRow, Listener, Membership, MessageRow, Notice, OccurrenceKey, OccurrenceRow,
-    OperationRow, Page, Partition, Phase, Plan, PurgeRequest, Purged, Recovered, Store,
-    SubscriptionRow, TaskFilter, TaskRow, TaskState, TimerCount, TimerFilter, TimerKey, TimerRow,
-    To, UnitResult, WaitingTask,
+    FetchRequest, Fetched, FetchedInstance, HistoryRow, InboxRow, IncidentCount, IncidentRow,
+    InstanceCount, InstanceMatches, InstanceRow, InstanceSearch, Listener, Membership, MessageRow,
+    Notice, OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition, Phase, Plan, PurgeRequest,
+    Purged, Recovered, Store, SubscriptionRow, TaskFilter, TaskRow, TaskState, TimerCount,
+    TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
 
 /// An in-memory store, as one node sees it.
@@ -159,17 +159,6 @@ impl Tables {
             tasks: tasks.collect(),
         }
     }
-
-    fn matches(&self, filter: &InstanceFilter, row: &InstanceRow) -> bool {
-        (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
-            && !filter.except.contains(&row.definition)
-            && (filter.phases.is_empty() || filter.phases.contains(&row.phase))
-            && filter.incident.is_none_or(|wanted| wanted == (row.meta.incidents > 0))
-            && filter.key.as_ref().is_none_or(|key| row.key.as_ref() == Some(key))
-            && filter.started_from.is_none_or(|from| row.started_at >= from)
-            && filter.started_before.is_none_or(|before| row.started_at < before)
-            && filter.tag.as_ref().is_none_or(|tag| self.tags.contains(&(tag.clone(), row.id)))
-    }
 }
 
 impl Store for MemoryStore {
@@ -254,16 +243,16 @@ impl Store for MemoryStore {
         ready(self.tables().instances.get(&id).cloned())
     }
 
-    fn instances(
-        &self,
-        filter: InstanceFilter,
-        page: Page<InstanceId>,
-    ) -> BoxFuture<'_, Vec<InstanceRow>> {
-        let tables = self.tables();
-        let older = |row: &&InstanceRow| page.after.is_none_or(|after| row.id < after);
-        let rows = tables.instances.values().rev().filter(older);
-        let rows = rows.filter(|row| tables.matches(&filter, row));
-        ready(rows.take(page.limit).cloned().collect())
+    fn search(&self, search: InstanceSearch) -> BoxFuture<'_, InstanceMatches> {
+        ready(self.tables().search(&search))
+    }
+
+    fn count_instances(&self) -> BoxFuture<'_, Vec<InstanceCount>> {
+        ready(self.tables().count_instances())
+    }
+
+    fn count_incidents(&self, limit: usize) -> BoxFuture<'_, Vec<IncidentCount>> {
+        ready(self.tables().count_incidents(limit))
     }
 
     fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {
