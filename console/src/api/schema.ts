@@ -285,6 +285,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instances/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts instances in groups. */
+        get: operations["getInstanceStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/instances/{id}": {
         parameters: {
             query?: never;
@@ -1376,6 +1393,75 @@ export interface components {
             /** @description The variables of its root scope. */
             variables: unknown;
         };
+        /** @description A group of instances. */
+        InstanceGroup: {
+            byStatus?: components["schemas"]["StatusCounts"] | null;
+            /**
+             * Format: int64
+             * @description How many instances, or incidents, are in the group.
+             */
+            count: number;
+            /** @description The name of its definition. */
+            definition?: string | null;
+            /** @description The element of the definition. */
+            element?: string | null;
+            /** @description The code of its incidents. */
+            incidentCode?: string | null;
+            status?: components["schemas"]["InstanceStatus"] | null;
+            /**
+             * Format: int32
+             * @description The version of its definition.
+             */
+            version?: number | null;
+        };
+        /**
+         * @description By what instances are counted.
+         * @enum {string}
+         */
+        InstanceGrouping: "status" | "definition" | "version" | "element" | "incidentCode";
+        /**
+         * @description A page of instances.
+         * @example {
+         *       "count": {
+         *         "atLeast": true,
+         *         "value": 10000
+         *       },
+         *       "items": [
+         *         {
+         *           "definition": "order",
+         *           "id": "in_06kdz3q2r800072m1sz1y5v3gq",
+         *           "incidents": [],
+         *           "key": "A-1001",
+         *           "notation": "bpmn",
+         *           "startedAt": "2026-10-01T08:00:00Z",
+         *           "status": "running",
+         *           "tags": [
+         *             "eu"
+         *           ],
+         *           "version": 3,
+         *           "waitingFor": [
+         *             {
+         *               "element": "Approve",
+         *               "id": "tk_06kdz3q2r800072m1sz1y5v3gq-1-0",
+         *               "kind": "userTask",
+         *               "name": "approve",
+         *               "since": "2026-10-01T08:00:00Z"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "nextCursor": "in_06kdz3q2r800072m1sz1y5v3gq"
+         *     }
+         */
+        InstancePage: {
+            count?: components["schemas"]["InstanceTotal"] | null;
+            /** @description The search was cut off before the page was full; `nextCursor` continues it. */
+            incomplete?: boolean;
+            /** @description The entries of this page. */
+            items: components["schemas"]["InstanceSummary"][];
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
+            nextCursor?: string | null;
+        };
         /** @description The result of an instance, or its status while it runs. */
         InstanceResult: {
             error?: components["schemas"]["Failure"] | null;
@@ -1385,6 +1471,32 @@ export interface components {
             reason?: string | null;
             /** @description The status. */
             status: components["schemas"]["InstanceStatus"];
+        };
+        /**
+         * @description The numbers of instances in groups.
+         * @example {
+         *       "groupBy": "definition",
+         *       "groups": [
+         *         {
+         *           "byStatus": {
+         *             "cancelled": 2,
+         *             "completed": 1180,
+         *             "failed": 5,
+         *             "running": 17
+         *           },
+         *           "count": 1204,
+         *           "definition": "order"
+         *         }
+         *       ]
+         *     }
+         */
+        InstanceStats: {
+            /** @description There may be more: counting was cut off. */
+            atLeast?: boolean;
+            /** @description By what they are grouped. */
+            groupBy: components["schemas"]["InstanceGrouping"];
+            /** @description The groups that are not empty. */
+            groups: components["schemas"]["InstanceGroup"][];
         };
         /**
          * @description The status of an instance.
@@ -1436,6 +1548,16 @@ export interface components {
             version: number;
             /** @description What it waits for. */
             waitingFor: components["schemas"]["WaitingFor"][];
+        };
+        /** @description A number of instances. */
+        InstanceTotal: {
+            /** @description There may be more: counting was cut off. */
+            atLeast?: boolean;
+            /**
+             * Format: int64
+             * @description The number.
+             */
+            value: number;
         };
         /** @description The request to extend a lease. */
         LeaseExtension: {
@@ -1711,57 +1833,6 @@ export interface components {
                  * @description When it was raised.
                  */
                 raisedAt: string;
-            }[];
-            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
-            nextCursor?: string | null;
-        };
-        /** @description One page of a list. */
-        Page_InstanceSummary: {
-            /** @description The entries of this page. */
-            items: {
-                /** @description Which part of the stored instance is damaged. `meantime doctor` lists such instances. */
-                damaged?: string | null;
-                /**
-                 * Format: date-time
-                 * @description The deadline.
-                 */
-                deadlineAt?: string | null;
-                /** @description The name of its definition. */
-                definition: string;
-                /**
-                 * Format: date-time
-                 * @description When it ended.
-                 */
-                endedAt?: string | null;
-                error?: components["schemas"]["Failure"] | null;
-                /** @description Id, opaque. */
-                id: string;
-                /** @description Open incidents. */
-                incidents: components["schemas"]["Incident"][];
-                /** @description Its business key. */
-                key?: string | null;
-                /** @description Its notation. */
-                notation: string;
-                /** @description The instance that started it. */
-                parent?: string | null;
-                /** @description The reason of a cancelled instance. */
-                reason?: string | null;
-                /**
-                 * Format: date-time
-                 * @description When its start was accepted.
-                 */
-                startedAt: string;
-                /** @description The status. */
-                status: components["schemas"]["InstanceStatus"];
-                /** @description Its tags. */
-                tags: string[];
-                /**
-                 * Format: int32
-                 * @description The version of its definition.
-                 */
-                version: number;
-                /** @description What it waits for. */
-                waitingFor: components["schemas"]["WaitingFor"][];
             }[];
             /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
@@ -2154,6 +2225,29 @@ export interface components {
             startAt?: string | null;
             /** @description The IANA time zone of the rule. */
             zone?: string | null;
+        };
+        /** @description Instances by status. */
+        StatusCounts: {
+            /**
+             * Format: int64
+             * @description Ended by a cancel request.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Ended with an output.
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Ended with an error.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Not ended.
+             */
+            running: number;
         };
         /** @description A task that is open, or a detached task that has ended. */
         Task: {
@@ -3044,22 +3138,49 @@ export interface operations {
             query?: {
                 /** @description Only instances of this definition, in any version. */
                 definition?: string;
+                /** @description Only of this version of the definition. */
+                version?: number;
                 /** @description Only of this notation. */
                 notation?: string;
-                /** @description Only in this status. */
-                status?: "running" | "completed" | "failed" | "cancelled";
+                /** @description Only in this status; repeat it for several. */
+                status?: ("running" | "completed" | "failed" | "cancelled")[];
                 /** @description Only with this business key. */
                 key?: string;
-                /** @description Only with this tag. */
-                tag?: string;
+                /** @description Only with a business key that begins like this. */
+                keyPrefix?: string;
+                /** @description Only with this tag; repeat it for instances that have all of several tags. */
+                tag?: string[];
+                /** @description Only children that this instance has started. */
+                parent?: string;
+                /** @description Only this instance and everything below it. */
+                root?: string;
                 /** @description Only started at or after this instant. */
                 startedAfter?: string;
                 /** @description Only started before this instant. */
                 startedBefore?: string;
+                /** @description Only ended at or after this instant. */
+                endedAfter?: string;
+                /** @description Only ended before this instant. */
+                endedBefore?: string;
                 /** @description Only instances with a wait of this kind. */
                 waitingFor?: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
+                /** @description Only instances that wait at this element; with `waitingFor`, for that. */
+                element?: string;
                 /** @description Only with (true) or without (false) an open incident. */
                 hasIncident?: boolean;
+                /** @description Only with an open incident of this code. */
+                incidentCode?: string;
+                /** @description Only failed with this code. */
+                errorCode?: string;
+                /**
+                 * @description The order. By default `end` if a filter on the end is given, `key` with `keyPrefix`, and
+                 *     `start` otherwise.
+                 */
+                sort?: "start" | "end" | "key" | "due";
+                /** @description The direction. By default `desc` for `start` and `end`, `asc` for `key` and `due`. */
+                order?: "asc" | "desc";
+                /** @description Also count the instances that match. */
+                count?: boolean;
                 /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
                 /** @description The `nextCursor` of the previous page. */
@@ -3077,7 +3198,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_InstanceSummary"];
+                    "application/json": components["schemas"]["InstancePage"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3122,6 +3243,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getInstanceStats: {
+        parameters: {
+            query: {
+                /** @description By what to group. */
+                groupBy: "status" | "definition" | "version" | "element" | "incidentCode";
+                /** @description Only instances of this definition, in any version. */
+                definition?: string;
+                /** @description Only of this version of the definition. */
+                version?: number;
+                /** @description Only of this notation. */
+                notation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceStats"];
                 };
             };
             /** @description Rejected; `code` says why */
