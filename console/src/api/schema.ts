@@ -114,43 +114,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/definitions/{name}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pauses a definition: no version of it starts instances until it is resumed. Running instances
-         *     go on. Idempotent.
-         */
-        post: operations["pauseDefinition"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/definitions/{name}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Resumes a paused definition. Idempotent. */
-        post: operations["resumeDefinition"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/definitions/{name}/versions": {
         parameters: {
             query?: never;
@@ -322,6 +285,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instances/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts instances in groups. */
+        get: operations["getInstanceStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/instances/{id}": {
         parameters: {
             query?: never;
@@ -373,26 +353,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/instances/{id}/restart": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Starts an instance that has ended again, as a new one with the same input, business key and
-         *     tags.
-         */
-        post: operations["restartInstance"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/instances/{id}/result": {
         parameters: {
             query?: never;
@@ -404,26 +364,6 @@ export interface paths {
         get: operations["getInstanceResult"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/instances/{id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resumes a suspended instance: its timers are released, and the events that waited are taken in
-         *     their order. Idempotent.
-         */
-        post: operations["resumeInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -478,23 +418,6 @@ export interface paths {
          *     order.
          */
         post: operations["signalInstance"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/instances/{id}/suspend": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Suspends an instance: it takes no turns, and its events wait until it is resumed. Idempotent. */
-        post: operations["suspendInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -936,7 +859,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Completes a task: a worker with the token of its lease, an operator with a reason. */
+        /** Completes a task. */
         post: operations["completeTask"];
         delete?: never;
         options?: never;
@@ -1210,7 +1133,6 @@ export interface components {
             name: string;
             /** @description `flow`, `journey` or `bpmn`. */
             notation: string;
-            paused?: components["schemas"]["PauseState"] | null;
             /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
             retired: boolean;
             /** @description The name of the source file. */
@@ -1471,23 +1393,74 @@ export interface components {
             /** @description The variables of its root scope. */
             variables: unknown;
         };
-        /** @description The request to start an instance again. */
-        InstanceRestart: {
+        /** @description A group of instances. */
+        InstanceGroup: {
+            byStatus?: components["schemas"]["StatusCounts"] | null;
             /**
-             * @description The deadline of the new instance: an instant, or a duration from now.
-             * @example P30D
+             * Format: int64
+             * @description How many instances, or incidents, are in the group.
              */
-            deadline?: string | null;
-            /**
-             * @description Why the operator does this; recorded in the history of the new instance.
-             * @example fixed in version 2
-             */
-            reason?: string | null;
+            count: number;
+            /** @description The name of its definition. */
+            definition?: string | null;
+            /** @description The element of the definition. */
+            element?: string | null;
+            /** @description The code of its incidents. */
+            incidentCode?: string | null;
+            status?: components["schemas"]["InstanceStatus"] | null;
             /**
              * Format: int32
-             * @description The version to run; the latest by default.
+             * @description The version of its definition.
              */
             version?: number | null;
+        };
+        /**
+         * @description By what instances are counted.
+         * @enum {string}
+         */
+        InstanceGrouping: "status" | "definition" | "version" | "element" | "incidentCode";
+        /**
+         * @description A page of instances.
+         * @example {
+         *       "count": {
+         *         "atLeast": true,
+         *         "value": 10000
+         *       },
+         *       "items": [
+         *         {
+         *           "definition": "order",
+         *           "id": "in_06kdz3q2r800072m1sz1y5v3gq",
+         *           "incidents": [],
+         *           "key": "A-1001",
+         *           "notation": "bpmn",
+         *           "startedAt": "2026-10-01T08:00:00Z",
+         *           "status": "running",
+         *           "tags": [
+         *             "eu"
+         *           ],
+         *           "version": 3,
+         *           "waitingFor": [
+         *             {
+         *               "element": "Approve",
+         *               "id": "tk_06kdz3q2r800072m1sz1y5v3gq-1-0",
+         *               "kind": "userTask",
+         *               "name": "approve",
+         *               "since": "2026-10-01T08:00:00Z"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "nextCursor": "in_06kdz3q2r800072m1sz1y5v3gq"
+         *     }
+         */
+        InstancePage: {
+            count?: components["schemas"]["InstanceTotal"] | null;
+            /** @description The search was cut off before the page was full; `nextCursor` continues it. */
+            incomplete?: boolean;
+            /** @description The entries of this page. */
+            items: components["schemas"]["InstanceSummary"][];
+            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
+            nextCursor?: string | null;
         };
         /** @description The result of an instance, or its status while it runs. */
         InstanceResult: {
@@ -1498,6 +1471,32 @@ export interface components {
             reason?: string | null;
             /** @description The status. */
             status: components["schemas"]["InstanceStatus"];
+        };
+        /**
+         * @description The numbers of instances in groups.
+         * @example {
+         *       "groupBy": "definition",
+         *       "groups": [
+         *         {
+         *           "byStatus": {
+         *             "cancelled": 2,
+         *             "completed": 1180,
+         *             "failed": 5,
+         *             "running": 17
+         *           },
+         *           "count": 1204,
+         *           "definition": "order"
+         *         }
+         *       ]
+         *     }
+         */
+        InstanceStats: {
+            /** @description There may be more: counting was cut off. */
+            atLeast?: boolean;
+            /** @description By what they are grouped. */
+            groupBy: components["schemas"]["InstanceGrouping"];
+            /** @description The groups that are not empty. */
+            groups: components["schemas"]["InstanceGroup"][];
         };
         /**
          * @description The status of an instance.
@@ -1533,8 +1532,6 @@ export interface components {
             parent?: string | null;
             /** @description The reason of a cancelled instance. */
             reason?: string | null;
-            /** @description The instance that it repeats, if an operator restarted one. */
-            restartOf?: string | null;
             /**
              * Format: date-time
              * @description When its start was accepted.
@@ -1542,7 +1539,6 @@ export interface components {
             startedAt: string;
             /** @description The status. */
             status: components["schemas"]["InstanceStatus"];
-            suspended?: components["schemas"]["SuspensionState"] | null;
             /** @description Its tags. */
             tags: string[];
             /**
@@ -1553,15 +1549,15 @@ export interface components {
             /** @description What it waits for. */
             waitingFor: components["schemas"]["WaitingFor"][];
         };
-        /** @description The request to suspend an instance. */
-        InstanceSuspension: {
+        /** @description A number of instances. */
+        InstanceTotal: {
+            /** @description There may be more: counting was cut off. */
+            atLeast?: boolean;
             /**
-             * @description Why the operator does this; recorded in the history.
-             * @example the payment service loses orders
+             * Format: int64
+             * @description The number.
              */
-            reason?: string | null;
-            /** @description What its timers and its deadline do while it is suspended. */
-            timers?: components["schemas"]["SuspensionTimers"];
+            value: number;
         };
         /** @description The request to extend a lease. */
         LeaseExtension: {
@@ -1731,7 +1727,6 @@ export interface components {
                 name: string;
                 /** @description `flow`, `journey` or `bpmn`. */
                 notation: string;
-                paused?: components["schemas"]["PauseState"] | null;
                 /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
                 retired: boolean;
                 /** @description The name of the source file. */
@@ -1838,60 +1833,6 @@ export interface components {
                  * @description When it was raised.
                  */
                 raisedAt: string;
-            }[];
-            /** @description Pass this as `cursor` to get the next page; absent on the last page. */
-            nextCursor?: string | null;
-        };
-        /** @description One page of a list. */
-        Page_InstanceSummary: {
-            /** @description The entries of this page. */
-            items: {
-                /** @description Which part of the stored instance is damaged. `meantime doctor` lists such instances. */
-                damaged?: string | null;
-                /**
-                 * Format: date-time
-                 * @description The deadline.
-                 */
-                deadlineAt?: string | null;
-                /** @description The name of its definition. */
-                definition: string;
-                /**
-                 * Format: date-time
-                 * @description When it ended.
-                 */
-                endedAt?: string | null;
-                error?: components["schemas"]["Failure"] | null;
-                /** @description Id, opaque. */
-                id: string;
-                /** @description Open incidents. */
-                incidents: components["schemas"]["Incident"][];
-                /** @description Its business key. */
-                key?: string | null;
-                /** @description Its notation. */
-                notation: string;
-                /** @description The instance that started it. */
-                parent?: string | null;
-                /** @description The reason of a cancelled instance. */
-                reason?: string | null;
-                /** @description The instance that it repeats, if an operator restarted one. */
-                restartOf?: string | null;
-                /**
-                 * Format: date-time
-                 * @description When its start was accepted.
-                 */
-                startedAt: string;
-                /** @description The status. */
-                status: components["schemas"]["InstanceStatus"];
-                suspended?: components["schemas"]["SuspensionState"] | null;
-                /** @description Its tags. */
-                tags: string[];
-                /**
-                 * Format: int32
-                 * @description The version of its definition.
-                 */
-                version: number;
-                /** @description What it waits for. */
-                waitingFor: components["schemas"]["WaitingFor"][];
             }[];
             /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
@@ -2120,16 +2061,6 @@ export interface components {
             /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
-        /** @description The pause of a definition. */
-        PauseState: {
-            /** @description Who paused it, and why. */
-            by: components["schemas"]["Actor"];
-            /**
-             * Format: date-time
-             * @description Since when it is paused.
-             */
-            since: string;
-        };
         /** @description The body of an error response (RFC 9457). */
         Problem: {
             /** @description The stable code, for programs. */
@@ -2295,23 +2226,29 @@ export interface components {
             /** @description The IANA time zone of the rule. */
             zone?: string | null;
         };
-        /** @description The suspension of an instance. */
-        SuspensionState: {
-            /** @description Who suspended it, and why. */
-            by: components["schemas"]["Actor"];
+        /** @description Instances by status. */
+        StatusCounts: {
             /**
-             * Format: date-time
-             * @description Since when it is suspended.
+             * Format: int64
+             * @description Ended by a cancel request.
              */
-            since: string;
-            /** @description What its timers do meanwhile. */
-            timers: components["schemas"]["SuspensionTimers"];
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Ended with an output.
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Ended with an error.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Not ended.
+             */
+            running: number;
         };
-        /**
-         * @description What the timers and the deadline of a suspended instance do.
-         * @enum {string}
-         */
-        SuspensionTimers: "freeze" | "run";
         /** @description A task that is open, or a detached task that has ended. */
         Task: {
             /** @description The person it is assigned to. */
@@ -2417,12 +2354,6 @@ export interface components {
             leaseToken?: string | null;
             /** @description The result. */
             output?: unknown;
-            /**
-             * @description Why an operator completes it in place of its worker; recorded in the history. Instead of a
-             *     token.
-             * @example the worker was decommissioned
-             */
-            reason?: string | null;
         };
         /** @description The error of a failed attempt. */
         TaskError: {
@@ -2439,12 +2370,6 @@ export interface components {
             error?: components["schemas"]["TaskError"] | null;
             /** @description The token of the claim; user tasks need none. */
             leaseToken?: string | null;
-            /**
-             * @description Why an operator fails it in place of its worker; recorded in the history. Instead of a
-             *     token.
-             * @example the order was cancelled
-             */
-            reason?: string | null;
             /** @description The delay before the retry, as a duration or in seconds. */
             retryAfter?: (string | number) | null;
             /**
@@ -2872,78 +2797,6 @@ export interface operations {
             };
         };
     };
-    pauseDefinition: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Name of the definition */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["OperatorReason"] | null;
-            };
-        };
-        responses: {
-            /** @description The paused definition */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Definition"];
-                };
-            };
-            /** @description Rejected; `code` says why */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    resumeDefinition: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Name of the definition */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["OperatorReason"] | null;
-            };
-        };
-        responses: {
-            /** @description The resumed definition */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Definition"];
-                };
-            };
-            /** @description Rejected; `code` says why */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     listDefinitionVersions: {
         parameters: {
             query?: {
@@ -3285,22 +3138,49 @@ export interface operations {
             query?: {
                 /** @description Only instances of this definition, in any version. */
                 definition?: string;
+                /** @description Only of this version of the definition. */
+                version?: number;
                 /** @description Only of this notation. */
                 notation?: string;
-                /** @description Only in this status. */
-                status?: "running" | "completed" | "failed" | "cancelled";
+                /** @description Only in this status; repeat it for several. */
+                status?: ("running" | "completed" | "failed" | "cancelled")[];
                 /** @description Only with this business key. */
                 key?: string;
-                /** @description Only with this tag. */
-                tag?: string;
+                /** @description Only with a business key that begins like this. */
+                keyPrefix?: string;
+                /** @description Only with this tag; repeat it for instances that have all of several tags. */
+                tag?: string[];
+                /** @description Only children that this instance has started. */
+                parent?: string;
+                /** @description Only this instance and everything below it. */
+                root?: string;
                 /** @description Only started at or after this instant. */
                 startedAfter?: string;
                 /** @description Only started before this instant. */
                 startedBefore?: string;
+                /** @description Only ended at or after this instant. */
+                endedAfter?: string;
+                /** @description Only ended before this instant. */
+                endedBefore?: string;
                 /** @description Only instances with a wait of this kind. */
                 waitingFor?: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
+                /** @description Only instances that wait at this element; with `waitingFor`, for that. */
+                element?: string;
                 /** @description Only with (true) or without (false) an open incident. */
                 hasIncident?: boolean;
+                /** @description Only with an open incident of this code. */
+                incidentCode?: string;
+                /** @description Only failed with this code. */
+                errorCode?: string;
+                /**
+                 * @description The order. By default `end` if a filter on the end is given, `key` with `keyPrefix`, and
+                 *     `start` otherwise.
+                 */
+                sort?: "start" | "end" | "key" | "due";
+                /** @description The direction. By default `desc` for `start` and `end`, `asc` for `key` and `due`. */
+                order?: "asc" | "desc";
+                /** @description Also count the instances that match. */
+                count?: boolean;
                 /** @description Maximum number of entries: 50 by default, 1,000 at most. */
                 limit?: number;
                 /** @description The `nextCursor` of the previous page. */
@@ -3318,7 +3198,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_InstanceSummary"];
+                    "application/json": components["schemas"]["InstancePage"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3363,6 +3243,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getInstanceStats: {
+        parameters: {
+            query: {
+                /** @description By what to group. */
+                groupBy: "status" | "definition" | "version" | "element" | "incidentCode";
+                /** @description Only instances of this definition, in any version. */
+                definition?: string;
+                /** @description Only of this version of the definition. */
+                version?: number;
+                /** @description Only of this notation. */
+                notation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceStats"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3481,45 +3399,6 @@ export interface operations {
             };
         };
     };
-    restartInstance: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes retries safe: a repeated request returns the instance of the first one */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The instance to repeat; it must have ended */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["InstanceRestart"] | null;
-            };
-        };
-        responses: {
-            /** @description The new instance */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Instance"];
-                };
-            };
-            /** @description Rejected; `code` says why */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     getInstanceResult: {
         parameters: {
             query?: {
@@ -3554,42 +3433,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceResult"];
-                };
-            };
-            /** @description Rejected; `code` says why */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    resumeInstance: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The instance */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["OperatorReason"] | null;
-            };
-        };
-        responses: {
-            /** @description The resumed instance */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Instance"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3703,42 +3546,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperationResult"];
-                };
-            };
-            /** @description Rejected; `code` says why */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    suspendInstance: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The instance */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["InstanceSuspension"] | null;
-            };
-        };
-        responses: {
-            /** @description The suspended instance */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Instance"];
                 };
             };
             /** @description Rejected; `code` says why */

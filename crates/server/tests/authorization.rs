@@ -600,7 +600,7 @@ async fn two_hosts_are_refused() {
 /// guarded themselves; journeys, which alone have guards, have no scopes with variables of their
 /// own. Every other operation has a line in [`guarded_reads`].
 const NOT_READING: &str = "
-deployDefinitions listDefinitions getDefinition listDefinitionVersions getDefinitionVersionSource
+getInstanceStats deployDefinitions listDefinitions getDefinition listDefinitionVersions getDefinitionVersionSource
 getDefinitionVersionGraph getDefinitionGraph undeployDefinitionVersion
 pauseDefinition resumeDefinition
 startJourney listJourneys getJourney getJourneyResult submitJourneyStep callApi

@@ -256,7 +256,7 @@ pub(crate) fn residual(search: &InstanceSearch) -> InstanceFilter {
     let mut filter = search.filter.clone();
     match AccessPath::of(search) {
         AccessPath::Parts(parts) if parts.contains(&IndexPart::WithIncident) => {
-            filter.incident = None
+            filter.incident = None;
         }
         AccessPath::Parts(parts) if matches!(parts[..], [IndexPart::IncidentCode(_)]) => {
             filter.incident = filter.incident.filter(|wanted| !wanted);

@@ -167,7 +167,7 @@ fn instances_of_several_definitions_are_merged(bench: &Bench<'_>) {
     bench.deploy("one", "1", Vec::new());
     bench.deploy("two", "2", Vec::new());
     bench.deploy("three", "3", Vec::new());
-    let of = |number: u64| DefinitionId(1 + number.trailing_zeros().min(2) as u64);
+    let of = |number: u64| DefinitionId(1 + u64::from(number.trailing_zeros().min(2)));
     for number in 1..=60 {
         bench.done(start(&InstanceRow { definition: of(number), ..instance(number) }));
     }

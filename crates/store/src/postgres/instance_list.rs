@@ -250,8 +250,9 @@ async fn sorted(
                 .read(|row| Ok(key_position(row.text(1)?, row.integer(0)?)))?
         }
         InstanceSort::Due => {
-            let [[a, b, c, d], [e, f, g, h]] = due_bounds(search);
-            let values = values![a, b, c, d, e, f, g, h, count];
+            let [low, high] = due_bounds(search);
+            let values =
+                values![low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3], count];
             connection.one(DUE[way], values).await?.read(|row| {
                 let (_, key) = timer::read_key(row)?;
                 let TimerId(effect) = key.id;

@@ -266,7 +266,7 @@ CREATE INDEX answer_expiry ON answer USING btree (expires_at);
 
 CREATE UNIQUE INDEX definition_version ON definition USING btree (name, version);
 
-CREATE INDEX incident_code ON incident USING btree (code, id_order);
+CREATE INDEX incident_code ON incident USING btree (code, id_order) WHERE (num_nulls(code) = 0);
 
 CREATE INDEX incident_instance ON incident USING btree (id_order);
 

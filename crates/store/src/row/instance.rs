@@ -69,8 +69,8 @@ pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
     row.named(column, TABLE, Phase::from_name)
 }
 
-/// Where a row is counted, from `definition_id` and `phase`. One whose phase cannot be read counts as
-/// running, as it is read.
+/// Where a row is counted, from `definition_id` and `phase`. One whose phase cannot be read counts
+/// as running, as it is read.
 pub(crate) fn counted(
     row: &impl Columns,
     definition: usize,

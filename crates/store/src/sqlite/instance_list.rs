@@ -224,8 +224,9 @@ fn sorted(db: &Db<'_>, search: &InstanceSearch) -> Result<Candidates, Error> {
             db.all(KEYS[way], params, |row| Ok(key_position(row.text(1)?, row.integer(0)?)))?
         }
         InstanceSort::Due => {
-            let [[a, b, c, d], [e, f, g, h]] = due_bounds(search);
-            let params = params![a, b, c, d, e, f, g, h, count];
+            let [low, high] = due_bounds(search);
+            let params =
+                params![low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3], count];
             db.all(DUE[way], params, |row| {
                 let (_, key) = timer::read_key(row)?;
                 let TimerId(effect) = key.id;
