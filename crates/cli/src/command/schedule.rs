@@ -133,7 +133,7 @@ struct Create {
     #[arg(long)]
     subject: Option<String>,
     /// What to do if an active schedule has the same definition, version, subject and start:
-    /// fail, upsert or addAnother
+    /// `fail`, `upsert` or `addAnother`
     #[arg(long)]
     on_existing: Option<String>,
 }

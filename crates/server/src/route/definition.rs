@@ -347,7 +347,7 @@ async fn pause(
     PathParams(name): PathParams<String>,
     JsonBody(body): JsonBody<OperatorReason>,
 ) -> Result<Definition> {
-    set_paused(&app, &caller, name, true, body.reason).await
+    set_paused(&app, &caller, &name, true, body.reason).await
 }
 
 /// Resumes a paused definition. Idempotent.
@@ -363,27 +363,28 @@ async fn resume(
     PathParams(name): PathParams<String>,
     JsonBody(body): JsonBody<OperatorReason>,
 ) -> Result<Definition> {
-    set_paused(&app, &caller, name, false, body.reason).await
+    set_paused(&app, &caller, &name, false, body.reason).await
 }
 
 async fn set_paused(
     app: &App,
     caller: &Caller,
-    name: String,
+    name: &str,
     pauses: bool,
     reason: Option<String>,
 ) -> Result<Definition> {
     let audit = caller.audit_info(reason);
     let newest = |rows: Vec<DefinitionRow>| rows.into_iter().find(|row| !row.retired);
     let is_built_in = name == SCHEDULE_DEFINITION;
-    let row = newest(versions_of(app, &name).await?).filter(|_| !is_built_in);
-    let row = row.ok_or_else(|| unknown_definition(&name, None))?;
+    let row = newest(versions_of(app, name).await?).filter(|_| !is_built_in);
+    let row = row.ok_or_else(|| unknown_definition(name, None))?;
     if row.paused.is_some() == pauses {
         return ok(Definition::from(&row));
     }
     // A definition has no history: the log tells who has paused and resumed it.
-    audit::log_definition_pause(&name, pauses, &audit);
-    app.kernel().call(Command::PauseDefinition { name: name.clone(), pauses, audit }).await?;
-    let row = newest(versions_of(app, &name).await?);
-    ok(Definition::from(&row.ok_or_else(|| unknown_definition(&name, None))?))
+    audit::log_definition_pause(name, pauses, &audit);
+    let command = Command::PauseDefinition { name: name.to_owned(), pauses, audit };
+    app.kernel().call(command).await?;
+    let row = newest(versions_of(app, name).await?);
+    ok(Definition::from(&row.ok_or_else(|| unknown_definition(name, None))?))
 }

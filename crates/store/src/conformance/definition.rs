@@ -107,22 +107,20 @@ fn pause(name: &str, audit: Option<AuditInfo>) -> ConditionalWrite {
     ConditionalWrite::PauseDefinition { name: name.to_owned(), pause }
 }
 
-fn ann() -> Option<AuditInfo> {
-    Some(AuditInfo { actor: "ann".to_owned(), reason: "ä bad\nday".to_owned() })
+fn ann() -> AuditInfo {
+    AuditInfo { actor: "ann".to_owned(), reason: "ä bad\nday".to_owned() }
 }
 
 fn a_pause_is_of_all_versions_also_of_later_ones(bench: &Bench<'_>) {
     let other = bench.deploy("other", "v1", Vec::new());
     let first = bench.deploy("order", "v1", Vec::new());
     let second = bench.deploy("order", "v2", Vec::new());
-    bench.apply(pause("order", ann()));
+    bench.apply(pause("order", Some(ann())));
     let third = bench.deploy("order", "v3", Vec::new());
     let paused = |id| bench.get(bench.store.definition(id)).expect("it is kept").paused;
+    let expected = Some((super::bench::NOW, ann()));
     for id in [first, second, third] {
-        assert_eq!(
-            paused(id).map(|pause| (pause.since, pause.audit)),
-            ann().map(|it| (super::bench::NOW, it))
-        );
+        assert_eq!(paused(id).map(|pause| (pause.since, pause.audit)), expected);
     }
     assert_eq!(paused(other), None);
     bench.apply(pause("order", None));
@@ -131,14 +129,14 @@ fn a_pause_is_of_all_versions_also_of_later_ones(bench: &Bench<'_>) {
 
 fn a_paused_definition_is_started_by_no_message(bench: &Bench<'_>) {
     let order = bench.deploy("order", "v1", start_on("paid"));
-    bench.apply(pause("order", ann()));
+    bench.apply(pause("order", Some(ann())));
     assert_eq!(started_by(bench, "paid", 1), None);
     bench.apply(pause("order", None));
     assert_eq!(started_by(bench, "paid", 2), Some(order));
 }
 
 fn an_unknown_definition_cannot_be_paused(bench: &Bench<'_>) {
-    let unit = Unit { conditional_writes: vec![pause("order", ann())], ..Unit::default() };
+    let unit = Unit { conditional_writes: vec![pause("order", Some(ann()))], ..Unit::default() };
     assert_eq!(bench.commit(vec![unit]), [UnitResult::Refused(Refusal::UnknownDefinition)]);
 }
 
