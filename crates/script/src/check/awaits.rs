@@ -109,7 +109,7 @@ impl<'a> Visitor<'a> for Awaits<'_> {
                 self.expr(callee);
                 for arg in args {
                     match (&arg.value.kind, refuses) {
-                        (ExprKind::Function(function), Some(method)) => {
+                        (ExprKind::Function(function), Some(method)) if !function.is_async => {
                             let before = self.refused_by.replace(method);
                             walk_function(self, function);
                             self.refused_by = before;
@@ -124,7 +124,9 @@ impl<'a> Visitor<'a> for Awaits<'_> {
 
     fn function(&mut self, function: &'a Function) {
         let beside = std::mem::replace(&mut self.beside_workflows, false);
+        // An async function suspends itself, not the code that calls it.
+        let refused_by = if function.is_async { self.refused_by.take() } else { self.refused_by };
         walk_function(self, function);
-        self.beside_workflows = beside;
+        (self.beside_workflows, self.refused_by) = (beside, refused_by);
     }
 }

@@ -69,9 +69,8 @@ impl Parser<'_> {
         if self.at_arrow() {
             return self.arrow();
         }
-        if self.at_word("async") && self.is_async_function() {
-            self.refuse_async();
-            return self.assignment();
+        if self.is_async_arrow() {
+            return self.arrow();
         }
         let left = self.ternary()?;
         let Some(op) = self.assign_op() else { return Ok(left) };
