@@ -130,6 +130,10 @@ impl ScriptTurn<'_> {
 
     /// The next state, the status of the instance, and the cost of the turn.
     fn finish(mut self, cx: &Cx<'_>) -> Result<(State, Status, u64), Fault> {
+        if self.ended.is_none() && self.machine.is_stuck() {
+            self.machine.fail_stuck();
+            self.run()?;
+        }
         self.machine.cancel_losers_now();
         if let Some(outcome) = self.ended {
             return Ok((State::default(), Status::Ended(outcome), self.machine.ops()));

@@ -15,6 +15,7 @@ mod lex;
 mod library;
 mod parse;
 mod problem;
+mod promise;
 mod pure_host;
 mod saved;
 mod session;

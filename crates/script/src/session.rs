@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
         let at = *self.steps.get(&LocalEffectKey::of(key))?;
         match &self.heap.awaitables.get(at)?.kind {
             Kind::Leaf(leaf) => Some(leaf.what),
-            Kind::Combinator(_) => None,
+            Kind::Combinator(_) | Kind::Promise(_) => None,
         }
     }
 
@@ -195,6 +195,9 @@ impl<'a> Machine<'a> {
 
     /// Whether the script is suspended until an awaitable settles.
     pub fn is_waiting(&self) -> bool {
+        if !self.is_at_rest() {
+            return false;
+        }
         match (self.next_op(), self.stack.last()) {
             (Some(Op::Await), Some(Value::Awaitable(at))) => {
                 self.heap.awaitables.get(*at).is_some_and(Awaitable::is_pending)

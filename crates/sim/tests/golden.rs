@@ -16,7 +16,7 @@ use meantime_core::{
 use meantime_flow::Flow;
 
 /// The format that this release writes: its states must be reproduced byte by byte.
-const CURRENT: u16 = 2;
+const CURRENT: u16 = 3;
 
 fn main() {
     let arguments = Arguments::from_args();

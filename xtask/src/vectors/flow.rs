@@ -2,7 +2,10 @@
 //! kind of argument, and forms of the language. Where all combinations are too many, a seed chooses
 //! some.
 
+mod programs;
 mod tables;
+
+pub(super) use programs::programs as all_programs;
 
 use tables::{
     BINARY_OPERATORS, BITWISE_OPERATORS, DATE_TEXTS, DIFFERING_FUNCTIONS, IMPRECISE_FUNCTIONS,

@@ -67,6 +67,8 @@ pub(crate) struct Function {
     pub(crate) rest: Option<Pattern>,
     pub(crate) body: Body,
     pub(crate) kind: FunctionKind,
+    /// Whether a call returns a promise at its first `await`.
+    pub(crate) is_async: bool,
     /// Its position, which identifies the function.
     pub(crate) span: Span,
 }

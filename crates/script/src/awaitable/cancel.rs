@@ -33,14 +33,17 @@ impl Machine<'_> {
         members.filter(is_pending).collect()
     }
 
-    /// Whether the script awaits it at this moment, or another pending combinator contains it.
+    /// Whether the script waits for it, or another pending combinator contains it. What an async
+    /// function does is not cancelled from outside.
     fn is_wanted(&self, member: AwaitableRef, except: AwaitableRef) -> bool {
         let Some(awaitable) = self.heap.awaitables.get(member) else { return false };
         let is_live = |parent: &AwaitableRef| {
             *parent != except
                 && self.heap.awaitables.get(*parent).is_some_and(Awaitable::is_pending)
         };
-        self.awaiting == Some(member) || awaitable.parents.iter().any(is_live)
+        matches!(awaitable.kind, Kind::Promise(_))
+            || awaitable.reactions.iter().any(|it| it.is_live(&self.heap))
+            || awaitable.parents.iter().any(is_live)
     }
 
     fn cancel(&mut self, at: AwaitableRef) {
@@ -48,6 +51,7 @@ impl Machine<'_> {
         let Some(awaitable) = self.heap.awaitables.get_mut(at) else { return };
         awaitable.state = AwaitableState::Cancelled;
         awaitable.parents.clear();
+        awaitable.reactions.clear();
         let Kind::Leaf(leaf) = &awaitable.kind else { return };
         self.cancellations.push_back((leaf.what, leaf.step));
         if let Some(timer) = leaf.timer {

@@ -4,7 +4,7 @@ use super::leaf::{Awaitable, AwaitableState, Kind};
 use crate::library::Builtin;
 use crate::vm::{AwaitableRef, Machine, Record, Text, Value, VmResult, type_error};
 
-/// What settles a combinator.
+/// What settles a combinator. Those of `Promise` occur only in states of formats 1 and 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CombinatorMode {
     All,
@@ -37,10 +37,6 @@ impl CombinatorMode {
             Builtin::TaskAny => Self::Any,
             Builtin::TaskRace => Self::Race,
             Builtin::TaskSettle => Self::Settle,
-            Builtin::PromiseAll => Self::PromiseAll,
-            Builtin::PromiseAny => Self::PromiseAny,
-            Builtin::PromiseRace => Self::PromiseRace,
-            Builtin::PromiseAllSettled => Self::PromiseAllSettled,
             _ => return None,
         })
     }
@@ -119,6 +115,7 @@ impl Machine<'_> {
                 && member.is_pending()
             {
                 member.parents.push(new);
+                member.handled = true;
             }
         }
         self.settle_new(new)?;

@@ -4,7 +4,8 @@ use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
 
 use super::combine::Combinator;
 use crate::host::EffectKind;
-use crate::vm::{AwaitableRef, Text, Value};
+use crate::promise::{Promise, Reaction};
+use crate::vm::{AwaitableRef, Heap, Text, Value};
 
 /// An effect of this instance: turn and ordinal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,12 +31,17 @@ pub(crate) struct Awaitable {
     pub(crate) state: AwaitableState,
     /// The combinators that contain this, once for each position. Not saved: computed from them.
     pub(crate) parents: Vec<AwaitableRef>,
+    /// What its end causes, in order.
+    pub(crate) reactions: Vec<Reaction>,
+    /// Whether anything ever waited for it, so that its error is not lost.
+    pub(crate) handled: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Leaf(Leaf),
     Combinator(Combinator),
+    Promise(Promise),
 }
 
 /// The state of an awaitable.
@@ -65,7 +71,7 @@ pub(crate) struct Leaf {
 
 impl Awaitable {
     pub(crate) const fn new(kind: Kind, state: AwaitableState) -> Self {
-        Self { kind, state, parents: Vec::new() }
+        Self { kind, state, parents: Vec::new(), reactions: Vec::new(), handled: false }
     }
 
     pub(crate) const fn is_pending(&self) -> bool {
@@ -85,6 +91,7 @@ impl Awaitable {
                 format!("{prefix}_{}", leaf.step.key(instance))
             }
             Kind::Combinator(combinator) => format!("co_{}", combinator.number),
+            Kind::Promise(_) => "[object Promise]".to_owned(),
         }
     }
 
@@ -97,12 +104,22 @@ impl Awaitable {
         let members = match &self.kind {
             Kind::Leaf(_) => 0,
             Kind::Combinator(combinator) => combinator.members.len() * 32,
+            Kind::Promise(promise) => {
+                promise.gather.as_ref().map_or(0, |it| (it.values.len() + it.items.len()) * 16)
+            }
         };
-        state + members
+        let reactions: usize = self.reactions.iter().map(Reaction::weight).sum();
+        state + members + reactions
     }
 
     /// The values it refers to.
-    pub(crate) fn references(&self, found: &mut Vec<Value>) {
+    pub(crate) fn references(&self, heap: &Heap, found: &mut Vec<Value>) {
+        for reaction in self.reactions.iter().filter(|it| it.is_live(heap)) {
+            reaction.references(found);
+        }
+        if let Kind::Promise(Promise { gather: Some(gather), .. }) = &self.kind {
+            gather.references(found);
+        }
         // A decided combinator no longer needs its members.
         if let (Kind::Combinator(combinator), AwaitableState::Pending) = (&self.kind, &self.state) {
             found.extend(combinator.members.iter().cloned());

@@ -47,7 +47,7 @@ impl Machine<'_> {
                 AwaitableState::Failed(error)
             }
         };
-        self.end(at, state);
+        self.end(at, state)?;
         self.propagate(at)?;
         Ok(true)
     }
@@ -88,7 +88,7 @@ impl Machine<'_> {
         let at = match self.heap.awaitables.get(of).map(|it| &it.kind) {
             Some(Kind::Leaf(leaf)) => leaf.at,
             Some(Kind::Combinator(combinator)) => combinator.at,
-            None => 0,
+            Some(Kind::Promise(_)) | None => 0,
         };
         let mut record = Record::default();
         record.set("name".into(), Value::text(name));
@@ -98,14 +98,20 @@ impl Machine<'_> {
         self.heap.new_record(record)
     }
 
-    pub(super) fn end(&mut self, at: AwaitableRef, state: AwaitableState) {
+    /// Settles an awaitable; what waits for it continues in jobs.
+    pub(crate) fn end(&mut self, at: AwaitableRef, state: AwaitableState) -> VmResult<()> {
+        self.set_state(at, state);
+        self.trigger(at)
+    }
+
+    fn set_state(&mut self, at: AwaitableRef, state: AwaitableState) {
         if let Some(awaitable) = self.heap.awaitables.get_mut(at) {
             awaitable.state = state;
         }
     }
 
     /// Propagates the end of a member to its combinators, and from those to theirs.
-    pub(super) fn propagate(&mut self, ended: AwaitableRef) -> VmResult<()> {
+    pub(crate) fn propagate(&mut self, ended: AwaitableRef) -> VmResult<()> {
         let mut todo = vec![ended];
         while let Some(ended) = todo.pop() {
             self.spend(1);
@@ -189,7 +195,7 @@ impl Machine<'_> {
             _ if left == 0 => return self.complete(parent, mode),
             _ => return Ok(false),
         };
-        self.end(parent, state);
+        self.end(parent, state)?;
         if mode.cancels_losers() {
             self.cancel_losers(parent);
         }
@@ -212,7 +218,7 @@ impl Machine<'_> {
                 AwaitableState::Failed(self.engine_error("RangeError", "RangeError", text, parent))
             }
         };
-        self.end(parent, state);
+        self.end(parent, state)?;
         Ok(true)
     }
 
@@ -220,7 +226,7 @@ impl Machine<'_> {
         let awaitable = self.heap.awaitables.get(at).filter(|it| it.is_pending())?;
         match &awaitable.kind {
             Kind::Combinator(Combinator { mode, left, .. }) => Some((*mode, *left)),
-            Kind::Leaf(_) => None,
+            Kind::Leaf(_) | Kind::Promise(_) => None,
         }
     }
 
@@ -261,13 +267,13 @@ impl Machine<'_> {
             Some(AwaitableState::Cancelled) => {
                 let text = "cancelled: another awaitable decided the result first";
                 let error = self.engine_error("Cancelled", "CANCELLED", text, at);
-                self.end(at, AwaitableState::Failed(error.clone()));
+                self.set_state(at, AwaitableState::Failed(error.clone()));
                 return Ok(Some(AwaitableResult::Failed(error)));
             }
             Some(AwaitableState::Pending) | None => return Ok(None),
         };
         let value = self.read_json(&raw)?;
-        self.end(at, AwaitableState::Done(value.clone()));
+        self.set_state(at, AwaitableState::Done(value.clone()));
         Ok(Some(AwaitableResult::Done(value)))
     }
 

@@ -32,8 +32,8 @@ pub(super) fn check_awaits(file: &File, analysis: &Analysis, problems: &mut Prob
 
 const HELP_ASYNC_ENTRY: &str = "write `export default async function`";
 
-const HELP_PLAIN_FUNCTION: &str = "await in the default export and pass the result on; or write `workflow name(input) { … }`, \
-     where `await` works in every function";
+const HELP_PLAIN_FUNCTION: &str =
+    "write `async` before the function, and await its result where you call it";
 
 const HELP_PARAMETER: &str = "await in the body of the function";
 
@@ -145,7 +145,7 @@ impl<'a> Visitor<'a> for Awaits<'_> {
                 self.expr(callee);
                 for arg in args {
                     match (&arg.value.kind, refuses) {
-                        (ExprKind::Function(function), Some(method)) => {
+                        (ExprKind::Function(function), Some(method)) if !function.is_async => {
                             let before = self.refused_by.replace(method);
                             self.function(function);
                             self.refused_by = before;
@@ -161,10 +161,12 @@ impl<'a> Visitor<'a> for Awaits<'_> {
     fn function(&mut self, function: &'a Function) {
         let beside = std::mem::replace(&mut self.beside_workflows, false);
         let plain = self.plain;
+        // An async function suspends itself, not the code that calls it.
+        let refused_by = if function.is_async { self.refused_by.take() } else { self.refused_by };
         if self.is_module {
-            self.plain = Some(HELP_PLAIN_FUNCTION);
+            self.plain = (!function.is_async).then_some(HELP_PLAIN_FUNCTION);
         }
         walk_function(self, function);
-        (self.beside_workflows, self.plain) = (beside, plain);
+        (self.beside_workflows, self.plain, self.refused_by) = (beside, plain, refused_by);
     }
 }

@@ -134,6 +134,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
             is_workflow: false,
             is_class: false,
             is_named: false,
+            is_async: false,
             slots: Vec::new(),
             ops: Vec::new(),
             source_offsets: Vec::new(),

@@ -9,7 +9,7 @@ use super::builder::{
 use super::op::Op;
 use super::program::{Program, Workflow};
 use crate::ast::Workflow as WorkflowNode;
-use crate::ast::{Block, Body, File, Function, FunctionKind, PatternKind, Stmt, StmtKind};
+use crate::ast::{Block, Body, File, Function, FunctionKind, Pattern, PatternKind, Stmt, StmtKind};
 use crate::check::{Analysis, Decl, DeclId, DeclKind};
 use crate::span::SourceMap;
 
@@ -208,9 +208,20 @@ impl FunctionBuilder<'_, '_> {
         self.constructs =
             matches!(function.kind, FunctionKind::Constructor | FunctionKind::DerivedConstructor);
         self.code.is_class = self.constructs;
+        self.code.is_async = function.is_async;
         let is_bound = function.name.as_ref().is_some_and(|name| name.span.start != u32::MAX);
         self.code.is_named = is_bound || self.constructs;
         self.declare_specials(function);
+        // A closure may share a variable that a pattern declares.
+        for pattern in patterns.iter().filter(|pattern| !pattern.is_name()) {
+            pattern.each_name(&mut |name| {
+                let id = self.shared.analysis.decl(name.span);
+                if let Some(id) = id.filter(|id| self.is_captured(*id)) {
+                    self.declare_without_value(id);
+                }
+            });
+        }
+        // From left to right: a default may use what an earlier pattern declares.
         for (param, slot) in function.params.iter().zip(&slots) {
             if let Some(default) = &param.default {
                 let given = self.jump(Op::JumpIfGiven { slot: *slot, to: 0 });
@@ -221,12 +232,10 @@ impl FunctionBuilder<'_, '_> {
                 }
                 self.patch_here(given);
             }
+            self.take_apart(&param.pattern, *slot);
         }
-        for (pattern, slot) in patterns.iter().zip(&slots) {
-            if !pattern.is_name() {
-                self.emit(Op::Load(*slot));
-                self.declare_pattern(pattern);
-            }
+        if let (Some(pattern), Some(slot)) = (&function.rest, slots.last()) {
+            self.take_apart(pattern, *slot);
         }
         match &function.body {
             Body::Block(block) => {
@@ -237,6 +246,14 @@ impl FunctionBuilder<'_, '_> {
         }
         // The position of the closing brace, where no other operation is.
         self.leave_function(function.span.end.saturating_sub(1));
+    }
+
+    /// Declares the variables of a parameter that is a pattern.
+    fn take_apart(&mut self, pattern: &Pattern, slot: u32) {
+        if !pattern.is_name() {
+            self.emit(Op::Load(slot));
+            self.declare_pattern(pattern);
+        }
     }
 
     /// A block with its own scope.

@@ -52,6 +52,8 @@ pub(crate) struct Code {
     pub(crate) is_class: bool,
     /// Whether `name` is certainly the name that JavaScript gives it.
     pub(crate) is_named: bool,
+    /// Whether a call returns a promise at its first `await`.
+    pub(crate) is_async: bool,
     pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
     /// Source positions by the first operation they belong to, in order.

@@ -40,6 +40,7 @@ functions! {
         "Set" MakeSet 0..=1;
         "Date" MakeDate 0..=7;
         "RegExp" MakeRegex 1..=2;
+        "Promise" MakePromise 1..=ANY_COUNT;
         "structuredClone" StructuredClone 1..=1;
         "encodeURIComponent" EncodeUriComponent 1..=1;
         "decodeURIComponent" DecodeUriComponent 1..=1;
@@ -66,7 +67,11 @@ functions! {
         "any" PromiseAny 1..=1;
         "race" PromiseRace 1..=1;
         "allSettled" PromiseAllSettled 1..=1;
+        "resolve" PromiseResolve 0..=1;
+        "reject" PromiseReject 0..=1;
+        "withResolvers" PromiseWithResolvers 0..=0;
     }
+    "Flow" { "map" FlowMap 2..=3; }
     "Timer" {
         "delay" TimerDelay 1..=1;
         "until" TimerUntil 1..=1;
@@ -217,6 +222,9 @@ impl Builtin {
                     | Self::PromiseAny
                     | Self::PromiseRace
                     | Self::PromiseAllSettled
+                    | Self::PromiseResolve
+                    | Self::PromiseReject
+                    | Self::FlowMap
             )
     }
 
@@ -251,6 +259,7 @@ impl Builtin {
                     | Self::MakeSet
                     | Self::MakeDate
                     | Self::MakeRegex
+                    | Self::MakePromise
                     | Self::ToText
                     | Self::ToNumber
                     | Self::ToBoolean

@@ -62,11 +62,13 @@ impl Parser<'_> {
             members.statics.push(Stmt { kind: StmtKind::Block(block), span });
             return Ok(());
         }
-        if self.at_word("async") && self.modifies_key() && !self.ahead(1).after_newline {
-            self.refuse_async();
+        let is_async = self.at_word("async") && self.modifies_key() && !self.ahead(1).after_newline;
+        if is_async {
+            self.next();
         }
         self.refuse_generator();
         let accessor = match &self.token().kind {
+            _ if is_async => None,
             Kind::Word(word) if **word == *"get" && self.modifies_key() => Some(Accessor::Get),
             Kind::Word(word) if **word == *"set" && self.modifies_key() => Some(Accessor::Set),
             _ => None,
@@ -91,7 +93,7 @@ impl Parser<'_> {
         let is_constructor = !is_static
             && accessor.is_none()
             && name.as_ref().is_some_and(|name| &*name.name == "constructor");
-        let is_method = self.at_sign("(") || (self.types && self.at_sign("<"));
+        let is_method = is_async || self.at_sign("(") || (self.types && self.at_sign("<"));
         if !is_method {
             self.annotation()?;
             let value = if self.take_sign("=") { Some(self.expression()?) } else { None };
@@ -107,6 +109,11 @@ impl Parser<'_> {
         }
         let name = name.map(super::function::unbound);
         let Some(mut function) = self.function_or_signature(start, name)? else { return Ok(()) };
+        function.is_async = is_async;
+        if is_constructor && is_async {
+            self.problems.add(Code::Syntax, start, "a constructor cannot be `async`");
+            return Err(ParseAborted);
+        }
         if is_constructor {
             function.kind =
                 if derived { FunctionKind::DerivedConstructor } else { FunctionKind::Constructor };
@@ -205,7 +212,7 @@ fn implied(at: Span, derived: bool) -> Function {
         kind = FunctionKind::DerivedConstructor;
     }
     let body = Body::Block(Block { statements });
-    Function { name: None, params: Vec::new(), rest, body, kind, span: at }
+    Function { name: None, params: Vec::new(), rest, body, kind, is_async: false, span: at }
 }
 
 /// The function that defines fields, if there are any.
@@ -215,5 +222,6 @@ fn fields_function(statements: Vec<Stmt>, at: Span) -> Option<Function> {
     }
     let (body, kind) = (Body::Block(Block { statements }), FunctionKind::Fields);
     let name = Ident { name: "fields".into(), span: Span::new(u32::MAX, u32::MAX) };
-    Some(Function { name: Some(name), params: Vec::new(), rest: None, body, kind, span: at })
+    let (params, is_async) = (Vec::new(), false);
+    Some(Function { name: Some(name), params, rest: None, body, kind, is_async, span: at })
 }

@@ -71,9 +71,8 @@ impl Parser<'_> {
             self.in_then = in_then;
             return self.arrow();
         }
-        if self.at_word("async") && self.is_async_function() {
-            self.refuse_async();
-            return self.assignment();
+        if self.is_async_arrow() {
+            return self.arrow();
         }
         let left = self.ternary()?;
         let Some(op) = self.assign_op() else { return Ok(left) };

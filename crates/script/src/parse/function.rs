@@ -4,6 +4,7 @@ use super::parser::{ParseAborted, Parsed, Parser};
 use crate::ast::{
     Body, Expr, ExprKind, Function, FunctionKind, Ident, Param, Pattern, PatternKind,
 };
+use crate::lex::Kind;
 use crate::span::Span;
 
 impl Parser<'_> {
@@ -43,23 +44,31 @@ impl Parser<'_> {
     ) -> Parsed<Function> {
         let body = self.function_body()?;
         let span = Span::new(start.start, self.previous_end());
-        Ok(Function { name, params, rest, body, kind: FunctionKind::Plain, span })
+        let kind = FunctionKind::Plain;
+        Ok(Function { name, params, rest, body, kind, is_async: false, span })
     }
 
-    /// `function (…) {…}` as an expression.
+    /// `function (…) {…}` as an expression, with `async` before it or without.
     pub(super) fn function_expression(&mut self) -> Parsed<Expr> {
-        let start = self.next().span;
+        let start = self.token().span;
+        let is_async = self.take_word("async");
+        self.next();
         self.refuse_generator();
         let is_nameless = self.at_sign("(") || self.at_sign("<");
         let name = if is_nameless { None } else { Some(self.name("a function name")?) };
         let function = self.function_rest(start, name)?;
+        let function = Function { is_async, ..function };
         let span = function.span;
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
     }
 
-    /// `(…) => …` or `name => …`.
+    /// `(…) => …` or `name => …`, with `async` before it or without.
     pub(super) fn arrow(&mut self) -> Parsed<Expr> {
         let start = self.token().span;
+        let is_async = self.at_word("async") && self.ahead(1).kind != Kind::Sign("=>");
+        if is_async {
+            self.next();
+        }
         let in_then = std::mem::take(&mut self.in_then);
         let (params, rest) = self.arrow_head()?;
         let body = if self.at_sign("{") {
@@ -70,7 +79,7 @@ impl Parser<'_> {
         };
         let span = Span::new(start.start, self.previous_end());
         let kind = FunctionKind::Arrow;
-        let function = Function { name: None, params, rest, body, kind, span };
+        let function = Function { name: None, params, rest, body, kind, is_async, span };
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
     }
 

@@ -5,10 +5,6 @@ use crate::ast::{ExprKind, File, Function, Workflow, WorkflowForm};
 use crate::lex::{Kind, Token};
 use crate::problem::Code;
 
-/// What to do with functions of a module that wait.
-pub(super) const HELP_PLAIN_FUNCTIONS: &str = "in a module only the default export may wait: await there and pass the results on; or write \
-     `workflow name(input) { … }`, where `await` works in every function";
-
 /// Whether the tokens of a file contain an `export default`.
 pub(super) fn has_default_export(tokens: &[Token]) -> bool {
     let is_word =
@@ -63,7 +59,7 @@ impl Parser<'_> {
     /// What follows `export default`: the function that is the workflow.
     fn default_export(&mut self) -> Parsed<Workflow> {
         let start = self.token().span;
-        let is_async = self.at_word("async") && self.is_async_function();
+        let is_async = self.is_async_declaration() || self.is_async_arrow();
         if is_async {
             self.next();
         }

@@ -3,7 +3,7 @@
 use super::function::unbound;
 use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
-use crate::ast::{Accessor, Expr, ExprKind, Ident, Prop, PropKey};
+use crate::ast::{Accessor, Expr, ExprKind, Function, Ident, Prop, PropKey};
 use crate::lex::{Kind, Number};
 use crate::problem::Code;
 use crate::span::Span;
@@ -45,6 +45,7 @@ impl Parser<'_> {
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
             "function" => return self.function_expression(),
+            "async" if self.is_async_declaration() => return self.function_expression(),
             "new" => return self.deeper(Self::new_expression),
             "this" => ExprKind::This,
             "super" => return self.super_expression(),
@@ -139,12 +140,17 @@ impl Parser<'_> {
         if self.take_sign("...") {
             return Ok(Prop::Spread(self.expression()?));
         }
-        let accessor = self.accessor();
+        let is_async = self.at_word("async") && self.key_follows() && !self.ahead(1).after_newline;
+        if is_async {
+            self.next();
+        }
+        let accessor = if is_async { None } else { self.accessor() };
         let start = self.token().span;
         let (key, shorthand) = self.property_key()?;
-        if self.at_sign("(") || (self.types && self.at_sign("<")) {
+        if is_async || self.at_sign("(") || (self.types && self.at_sign("<")) {
             // A method is a property whose value is a function.
             let function = self.function_rest(start, shorthand.map(unbound))?;
+            let function = Function { is_async, ..function };
             if let Some(accessor) = accessor {
                 return Ok(Prop::Accessor { key, accessor, function: Box::new(function) });
             }
@@ -169,20 +175,20 @@ impl Parser<'_> {
         }
     }
 
-    /// The word before `get x() {}` and `set x(v) {}`; rejects `async x() {}` and `*x() {}`.
+    /// Whether a property key follows the word here.
+    fn key_follows(&self) -> bool {
+        matches!(
+            self.ahead(1).kind,
+            Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[" | "*")
+        )
+    }
+
+    /// The word before `get x() {}` and `set x(v) {}`; rejects `*x() {}`.
     fn accessor(&mut self) -> Option<Accessor> {
         self.refuse_generator();
         let Kind::Word(word) = self.token().kind.clone() else { return None };
-        let follows_key = matches!(
-            self.ahead(1).kind,
-            Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[")
-        );
         match &*word {
-            "async" if follows_key => {
-                self.refuse_async();
-                None
-            }
-            "get" | "set" if follows_key => {
+            "get" | "set" if self.key_follows() => {
                 self.next();
                 Some(if &*word == "get" { Accessor::Get } else { Accessor::Set })
             }

@@ -39,33 +39,30 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports `async` and skips it.
+    /// Reports the `async` of a workflow and skips it.
     pub(super) fn refuse_async(&mut self) {
         let span = self.next().span;
-        let message = "`async` is not in the language: functions would not run concurrently";
-        let help = if self.is_module {
-            super::module::HELP_PLAIN_FUNCTIONS
-        } else {
-            "remove it; `await` works in every function. To do several things at once, start them \
-             first and await them together with Task.all"
-        };
+        let message = "a workflow needs no `async`";
+        let help = "remove it; `await` works in every workflow";
         self.problems.add_with_help(Code::Async, span, message, help);
     }
 
-    /// Whether `async` begins a function here.
-    pub(super) fn is_async_function(&mut self) -> bool {
+    /// Whether `async function` begins here.
+    pub(super) fn is_async_declaration(&self) -> bool {
+        let after = self.ahead(1);
+        self.at_word("async") && after.kind == Kind::Word("function".into()) && !after.after_newline
+    }
+
+    /// Whether an arrow function with `async` begins here.
+    pub(super) fn is_async_arrow(&mut self) -> bool {
         let is_typed = self.typed_arrow_ahead(1);
         let after = self.ahead(1);
         let begins = match &after.kind {
-            Kind::Word(word) => {
-                **word == *"function"
-                    || **word == *"workflow"
-                    || self.ahead(2).kind == Kind::Sign("=>")
-            }
+            Kind::Word(_) => self.ahead(2).kind == Kind::Sign("=>"),
             Kind::Sign("(") => is_typed || self.arrow_after(1),
             _ => is_typed,
         };
-        begins && !after.after_newline
+        begins && self.at_word("async") && !after.after_newline
     }
 
     /// Reports the star of a generator and skips it.

@@ -2,7 +2,7 @@
 
 use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
-use crate::ast::{Block, Body, Case, Catch, ForBinding, Ident, Stmt, StmtKind};
+use crate::ast::{Block, Body, Case, Catch, ForBinding, Function, Ident, Stmt, StmtKind};
 use crate::lex::Kind;
 use crate::problem::Code;
 use crate::span::Span;
@@ -59,10 +59,7 @@ impl Parser<'_> {
             "return" => self.return_statement(),
             "break" => Ok(StmtKind::Break(self.jump()?)),
             "continue" => Ok(StmtKind::Continue(self.jump()?)),
-            "async" if self.is_async_function() => {
-                self.refuse_async();
-                self.statement_here().map(|statement| statement.kind)
-            }
+            "async" if self.is_async_declaration() => self.function_statement(start),
             "workflow" if matches!(after.kind, Kind::Word(_)) && !after.after_newline => {
                 let message = "a workflow cannot be declared here";
                 self.problems.add(Code::Form, start, message);
@@ -131,11 +128,14 @@ impl Parser<'_> {
     }
 
     fn function_statement(&mut self, start: Span) -> Parsed<StmtKind> {
+        let is_async = self.take_word("async");
         self.next();
         self.refuse_generator();
         let name = self.name("the name of the function")?;
         let function = self.function_or_signature(start, Some(name))?;
-        Ok(function.map_or(StmtKind::Empty, |it| StmtKind::Function(Box::new(it))))
+        Ok(function.map_or(StmtKind::Empty, |function| {
+            StmtKind::Function(Box::new(Function { is_async, ..function }))
+        }))
     }
 
     fn if_statement(&mut self) -> Parsed<StmtKind> {

@@ -398,7 +398,7 @@ impl Parser<'_> {
             return self.signature();
         }
         while ["readonly", "get", "set"].iter().any(|word| self.at_word(word))
-            && self.key_follows(1)
+            && self.member_key_follows(1)
             && !self.ahead(1).after_newline
         {
             self.next();
@@ -415,7 +415,7 @@ impl Parser<'_> {
     }
 
     /// Whether the token so far ahead is the key of a member.
-    fn key_follows(&self, ahead: usize) -> bool {
+    fn member_key_follows(&self, ahead: usize) -> bool {
         matches!(
             self.ahead(ahead).kind,
             Kind::Word(_) | Kind::Text(_) | Kind::Number(_) | Kind::Sign("[" | "#")

@@ -7,9 +7,10 @@ use minicbor::data::Type;
 use minicbor::decode::{Decoder, Error};
 
 use super::layout::{
-    ACCESSOR, AWAITABLE, BUILTIN, CANCELLED, CELL, DONE, EFFECT_KINDS, FAILED, FIRST_COMBINATOR,
-    FUNCTION, ITERATION_FRAME, LIST, LIST_WITH_PROPERTIES, MIN_SHARED_BYTES, PENDING, RAW, RECORD,
-    SCRIPT_FRAME, SHARED, SORT_FRAME, STATE_FACTOR, STRINGIFY_FRAME, VERBATIM,
+    ACCESSOR, AWAITABLE, BUILTIN, CANCELLED, CELL, COROUTINE_FRAME, DONE, EFFECT_KINDS, FAILED,
+    FIRST_COMBINATOR, FUNCTION, ITERATION_FRAME, LIST, LIST_WITH_PROPERTIES, MIN_SHARED_BYTES,
+    PENDING, PROMISE, RAW, RECORD, SCRIPT_FRAME, SHARED, SORT_FRAME, STATE_FACTOR, STRINGIFY_FRAME,
+    VERBATIM, WITH_REACTIONS,
 };
 use crate::awaitable::{
     Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf, LocalEffectKey,
@@ -17,9 +18,11 @@ use crate::awaitable::{
 use crate::compile::{Op, Program};
 use crate::host::{EffectKind, Host};
 use crate::library::Method;
+use crate::promise::{Coroutine, Reaction};
 use crate::vm::{
-    AwaitableRef, CellRef, Closure, Frame, FunctionRef, IterationFrame, ListRef, Machine, Record,
-    RecordRef, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
+    AwaitableRef, CellRef, Closure, Frame, FunctionExtra, FunctionRef, IterationFrame, ListRef,
+    Machine, NATIVE_FUNCTION, Record, RecordRef, ScriptFrame, SortFrame, StringifyFrame, Text,
+    Value,
 };
 
 pub(super) type DecodeResult<T> = Result<T, Error>;
@@ -49,8 +52,13 @@ impl<'a> Machine<'a> {
         let mut reader =
             Reader { from: Decoder::new(bytes), strings: Vec::new(), sizes: [0; 5], text_bytes: 0 };
         match machine.read(&mut reader) {
-            Ok(()) => {
+            Ok(running) => {
                 machine.rebuild_links();
+                if let Some(running) = running {
+                    machine.parked = machine.frames.len();
+                    machine.put_back(running);
+                }
+                machine.count_coroutines();
                 machine.heap.grow_text(reader.text_bytes);
                 if let Some(Frame::Script(frame)) = machine.frames.last() {
                     machine.pc = frame.pc;
@@ -61,8 +69,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn read(&mut self, reader: &mut Reader<'_>) -> DecodeResult<()> {
-        reader.expect_array(6)?;
+    /// Reads the state into the machine; returns the coroutine that runs above the workflow.
+    fn read(&mut self, reader: &mut Reader<'_>) -> DecodeResult<Option<Coroutine>> {
+        let fields = reader.array()?;
+        if !matches!(fields, 6 | 9) {
+            return malformed("an array of another length");
+        }
         if reader.from.u64()? != self.program.fingerprint {
             return malformed("it belongs to another source");
         }
@@ -75,6 +87,19 @@ impl<'a> Machine<'a> {
             self.cancellations.push_back((what, reader.step()?));
         }
         self.read_heap(reader)?;
+        self.read_frames(reader)?;
+        if fields == 6 {
+            return Ok(None);
+        }
+        self.read_jobs(reader)?;
+        let running = reader.from.probe().array()?.unwrap_or_default();
+        if running == 0 {
+            return reader.expect_array(0).map(|()| None);
+        }
+        self.read_coroutine(reader, false).map(Some)
+    }
+
+    pub(super) fn read_frames(&mut self, reader: &mut Reader<'_>) -> DecodeResult<()> {
         let frames = reader.array()?;
         if frames == 0 {
             return malformed("no frames");
@@ -138,13 +163,31 @@ impl<'a> Machine<'a> {
             self.heap.cell(value);
         }
         for _ in 0..awaitables {
-            let awaitable = reader.awaitable(since)?;
+            let awaitable = self.read_awaitable(reader, since)?;
             self.heap.awaitable(awaitable);
         }
         Ok(())
     }
 
+    fn read_awaitable(&mut self, reader: &mut Reader<'_>, since: i64) -> DecodeResult<Awaitable> {
+        if reader.from.datatype()? != Type::Tag {
+            return reader.awaitable(since);
+        }
+        if reader.from.tag()?.as_u64() != WITH_REACTIONS {
+            return malformed("not an awaitable");
+        }
+        reader.expect_array(2)?;
+        let reactions = self.read_reactions(reader)?;
+        let awaitable = reader.awaitable(since)?;
+        Ok(Awaitable { reactions, handled: true, ..awaitable })
+    }
+
     fn read_function(&mut self, reader: &mut Reader<'_>) -> DecodeResult<Closure> {
+        if let Some(native) = reader.native()? {
+            let extra = FunctionExtra { native: Some(native), ..FunctionExtra::default() };
+            let (cells, extra) = (Vec::new(), Some(Box::new(extra)));
+            return Ok(Closure { function: NATIVE_FUNCTION, cells, extra });
+        }
         let count = reader.array()?;
         if count == 0 {
             return malformed("a function without an end");
@@ -173,6 +216,15 @@ impl<'a> Machine<'a> {
             (ITERATION_FRAME, 8) => Frame::Iteration(reader.iteration()?),
             (SORT_FRAME, 9) => Frame::Sort(reader.sort()?),
             (STRINGIFY_FRAME, 8) => Frame::Stringify(reader.stringify()?),
+            (COROUTINE_FRAME, fields) => {
+                let frame = reader.coroutine_frame(fields)?;
+                // Inside of another call it has not waited yet.
+                if is_top || frame.is_first == self.frames.is_empty() {
+                    return malformed("an async call out of place");
+                }
+                self.frames.push(Frame::Coroutine(frame));
+                return Ok(());
+            }
             _ => return malformed("an unknown frame"),
         };
         if !matches!(self.frames.last(), Some(Frame::Script(_))) {
@@ -243,6 +295,7 @@ impl<'a> Machine<'a> {
                     });
                     parents.extend(members);
                 }
+                Kind::Promise(_) => {}
             }
         }
         for (member, parent) in parents {
@@ -255,10 +308,29 @@ impl<'a> Machine<'a> {
                 combinator.left += 1;
             }
         }
-        self.awaiting = match (self.next_op(), self.stack.last()) {
-            (Some(Op::Await), Some(Value::Awaitable(at))) => Some(*at),
+        self.park();
+    }
+
+    /// The workflow waits if something will continue it, or if it is at an `await` of something
+    /// pending, or if it has returned before its jobs were done.
+    fn park(&mut self) {
+        let pending = match (self.next_op(), self.stack.last()) {
+            (Some(Op::Await), Some(Value::Awaitable(at))) => {
+                let at = *at;
+                let is_pending = self.heap.awaitables.get(at).is_some_and(Awaitable::is_pending);
+                is_pending.then_some(at)
+            }
             _ => None,
         };
+        if self.find_main() {
+            self.parked = self.frames.len();
+        } else if let Some(at) = pending {
+            self.set_handled(at);
+            self.add_reaction(at, Reaction::Main);
+            self.parked = self.frames.len();
+        } else if self.next_op() == Some(Op::Finish) && self.has_work() {
+            self.parked = self.frames.len();
+        }
     }
 
     pub(crate) fn next_op(&self) -> Option<Op> {
@@ -280,7 +352,7 @@ impl Reader<'_> {
         if self.array()? == wanted { Ok(()) } else { malformed("an array of another length") }
     }
 
-    fn values(&mut self) -> DecodeResult<Vec<Value>> {
+    pub(super) fn values(&mut self) -> DecodeResult<Vec<Value>> {
         let count = self.array()?;
         (0..count).map(|_| self.value()).collect()
     }
@@ -296,7 +368,7 @@ impl Reader<'_> {
     }
 
     /// A number that is a valid index of its table.
-    fn checked_index(&self, tag: u64, number: u32) -> DecodeResult<u32> {
+    pub(super) fn checked_index(&self, tag: u64, number: u32) -> DecodeResult<u32> {
         let [lists, records, functions, cells, awaitables] = self.sizes;
         let size = match tag {
             LIST | ACCESSOR => lists,
@@ -432,7 +504,10 @@ impl Reader<'_> {
         let fields = self.array()?;
         let head = self.from.u64()?;
         let (kind, state) = (head / STATE_FACTOR, head % STATE_FACTOR);
-        let kind = if kind < FIRST_COMBINATOR {
+        let kind = if kind == PROMISE {
+            let has_value = !matches!(state, PENDING | CANCELLED);
+            Kind::Promise(self.promise(fields, has_value)?)
+        } else if kind < FIRST_COMBINATOR {
             self.leaf(kind, state, fields, since)?
         } else {
             self.combinator(kind - FIRST_COMBINATOR, state, fields)?

@@ -28,6 +28,7 @@ pub(super) struct Writer<'n> {
 impl Machine<'_> {
     /// The saved form of a script that waits or has yielded.
     pub fn save(&mut self) -> Result<Vec<u8>, Fault> {
+        self.forget_handled_errors();
         let numbering = self.number_reachable();
         self.cancel_unreachable(&numbering.marks.awaitables);
         self.flush_cancellations();
@@ -43,33 +44,76 @@ impl Machine<'_> {
     }
 
     fn write(&self, writer: &mut Writer<'_>) -> EncodeResult {
-        writer.out.array(6)?.u64(self.program.fingerprint)?;
+        let is_busy = self.has_work() || self.running_from().is_some();
+        writer.out.array(if is_busy { 9 } else { 6 })?.u64(self.program.fingerprint)?;
         writer.out.bytes(&self.instance.to_bytes())?.u32(self.next_number)?;
         writer.out.array(self.cancellations.len() as u64 * 3)?;
         for (what, step) in &self.cancellations {
             writer.out.u64(what_number(*what))?.u64(step.turn)?.u32(step.ordinal)?;
         }
         self.write_heap(writer)?;
-        writer.out.array(self.frames.len() as u64)?;
-        for (index, frame) in self.frames.iter().enumerate() {
+        let [main, running] = self.segments();
+        self.write_frames(writer, main)?;
+        if is_busy {
+            self.write_jobs(writer)?;
+            self.write_frames(writer, running)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_frames(
+        &self,
+        writer: &mut Writer<'_>,
+        segment: Segment<'_>,
+    ) -> EncodeResult {
+        writer.out.array(segment.frames.len() as u64)?;
+        for (index, frame) in segment.frames.iter().enumerate() {
             match frame {
-                Frame::Script(script) => self.write_script(writer, index, script)?,
+                Frame::Script(script) => self.write_script(writer, segment, index, script)?,
                 Frame::Iteration(frame) => write_iteration(writer, frame)?,
                 Frame::Sort(frame) => write_sort(writer, frame)?,
                 Frame::Stringify(frame) => write_stringify(writer, frame)?,
+                Frame::Coroutine(frame) => writer.coroutine_frame(frame)?,
                 Frame::Native => return Err(Error::message("an operation is not finished")),
             }
         }
         Ok(())
     }
 
+    /// The first frame and the first value of a coroutine that runs above the parked workflow.
+    fn running_from(&self) -> Option<(usize, usize)> {
+        if self.parked == 0 {
+            return None;
+        }
+        let mut above = self.frames.iter().skip(self.parked);
+        let first = above.find_map(|frame| match frame {
+            Frame::Script(script) => Some(script.base.saturating_sub(1)),
+            _ => None,
+        });
+        first.map(|floor| (self.parked, floor))
+    }
+
+    /// The workflow, and the coroutine that runs above it.
+    fn segments(&self) -> [Segment<'_>; 2] {
+        let (frames, stack) = (&self.frames[..], &self.stack[..]);
+        match self.running_from() {
+            None => [Segment { frames, stack }, Segment { frames: &[], stack: &[] }],
+            Some((parked, floor)) => {
+                let (below, above) = frames.split_at(parked.min(frames.len()));
+                let main = stack.get(..floor).unwrap_or_default();
+                [Segment { frames: below, stack: main }, Segment { frames: above, stack }]
+            }
+        }
+    }
+
     fn write_script(
         &self,
         writer: &mut Writer<'_>,
+        segment: Segment<'_>,
         index: usize,
         frame: &ScriptFrame,
     ) -> EncodeResult {
-        let Some((code, point)) = self.suspension_point(index, frame) else {
+        let Some((code, point)) = self.suspension_point(segment, index, frame) else {
             return Err(Error::message("a frame is at a position where it cannot be saved"));
         };
         writer.out.array(6)?.u64(SCRIPT_FRAME)?.u32(code.id)?.u32(point.at)?;
@@ -77,48 +121,28 @@ impl Machine<'_> {
             Some(closure) => writer.out.u32(writer.numbering.of(&Value::Function(closure)))?,
             None => writer.out.null()?,
         };
-        let variables = self.variables_in_scope(frame, code, point);
+        let variables = variables_in_scope(segment, frame, code, point);
         writer.out.array(variables.len() as u64 * 2)?;
         for (key, value) in variables.iter().rev() {
             writer.out.u32(*key)?;
             writer.value(value)?;
         }
-        let operands = self.operands(index, frame, code);
+        let operands = segment.operands(index, frame, code);
         writer.out.array(operands.len() as u64)?;
         operands.iter().try_for_each(|value| writer.value(value))
     }
 
-    /// Variables with a value that are in scope at the frame's suspension point, innermost first.
-    fn variables_in_scope(
-        &self,
-        frame: &ScriptFrame,
-        code: &Code,
-        point: SuspensionPoint,
-    ) -> Vec<(u32, &Value)> {
-        let variable = |slot: u32| {
-            let value = self.stack.get(frame.base + slot as usize)?;
-            let key = code.slots.get(slot as usize)?.key;
-            (!matches!(value, Value::Undefined)).then_some((key, value))
-        };
-        code.in_scope(point.chain).filter_map(variable).collect()
-    }
-
-    /// Unfinished operands of a frame.
-    fn operands(&self, index: usize, frame: &ScriptFrame, code: &Code) -> &[Value] {
-        let from = frame.base + code.slots.len();
-        let to = self.frame_end(index).min(self.stack.len());
-        self.stack.get(from..to).unwrap_or_default()
-    }
-
     /// The values on the stack that are saved: without variables of blocks that were left.
-    pub(super) fn saved_roots(&self) -> Vec<Value> {
+    pub(crate) fn saved_roots(&self) -> Vec<Value> {
         let mut roots = Vec::new();
-        for (index, frame) in self.frames.iter().enumerate() {
-            let Frame::Script(frame) = frame else { continue };
-            if let Some((code, point)) = self.suspension_point(index, frame) {
-                let variables = self.variables_in_scope(frame, code, point);
-                roots.extend(variables.into_iter().map(|(_, value)| value.clone()));
-                roots.extend(self.operands(index, frame, code).iter().cloned());
+        for segment in self.segments() {
+            for (index, frame) in segment.frames.iter().enumerate() {
+                let Frame::Script(frame) = frame else { continue };
+                if let Some((code, point)) = self.suspension_point(segment, index, frame) {
+                    let variables = variables_in_scope(segment, frame, code, point);
+                    roots.extend(variables.into_iter().map(|(_, value)| value.clone()));
+                    roots.extend(segment.operands(index, frame, code).iter().cloned());
+                }
             }
         }
         roots
@@ -127,17 +151,34 @@ impl Machine<'_> {
     /// The code of a frame and its suspension point.
     fn suspension_point(
         &self,
+        segment: Segment<'_>,
         index: usize,
         frame: &ScriptFrame,
     ) -> Option<(&Code, SuspensionPoint)> {
         let code = self.program.functions.get(frame.function as usize)?;
-        let is_top = index + 1 == self.frames.len();
+        let is_top = index + 1 == segment.frames.len();
         let pc = if is_top { frame.pc } else { frame.pc.checked_sub(1)? };
         Some((code, *code.point_at(pc)?))
     }
+}
+
+/// Frames that are saved together, and the stack to which they refer.
+#[derive(Clone, Copy)]
+pub(super) struct Segment<'m> {
+    pub(super) frames: &'m [Frame],
+    pub(super) stack: &'m [Value],
+}
+
+impl<'m> Segment<'m> {
+    /// Unfinished operands of a frame.
+    fn operands(self, index: usize, frame: &ScriptFrame, code: &Code) -> &'m [Value] {
+        let from = frame.base + code.slots.len();
+        let to = self.frame_end(index).min(self.stack.len());
+        self.stack.get(from..to).unwrap_or_default()
+    }
 
     /// The end of a frame's values: below the function that it called.
-    fn frame_end(&self, index: usize) -> usize {
+    fn frame_end(self, index: usize) -> usize {
         let above = self.frames.get(index + 1..).unwrap_or_default();
         let next = above.iter().find_map(|frame| match frame {
             Frame::Script(script) => Some(script.base.saturating_sub(1)),
@@ -145,6 +186,21 @@ impl Machine<'_> {
         });
         next.unwrap_or(self.stack.len())
     }
+}
+
+/// Variables with a value that are in scope at the frame's suspension point, innermost first.
+fn variables_in_scope<'m>(
+    segment: Segment<'m>,
+    frame: &ScriptFrame,
+    code: &Code,
+    point: SuspensionPoint,
+) -> Vec<(u32, &'m Value)> {
+    let variable = |slot: u32| {
+        let value = segment.stack.get(frame.base + slot as usize)?;
+        let key = code.slots.get(slot as usize)?.key;
+        (!matches!(value, Value::Undefined)).then_some((key, value))
+    };
+    code.in_scope(point.chain).filter_map(variable).collect()
 }
 
 fn write_iteration(writer: &mut Writer<'_>, frame: &IterationFrame) -> EncodeResult {

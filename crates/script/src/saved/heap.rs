@@ -7,6 +7,7 @@ use super::layout::{
     CANCELLED, DONE, FAILED, FIRST_COMBINATOR, LIST_WITH_PROPERTIES, PENDING, RAW, STATE_FACTOR,
     what_number,
 };
+use super::promise::{is_native, saved_reactions};
 use crate::awaitable::{Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf};
 use crate::vm::{
     AwaitableRef, CellRef, FunctionRef, ListRef, Machine, ReachableMarks, Record, RecordRef,
@@ -110,6 +111,7 @@ impl Machine<'_> {
         }
         for at in awaitables {
             if let Some(awaitable) = self.heap.awaitables.get(at) {
+                self.write_reactions(writer, &saved_reactions(&self.heap, awaitable))?;
                 write_awaitable(writer, awaitable, since)?;
             }
         }
@@ -128,6 +130,10 @@ impl Machine<'_> {
 
     fn write_function(&self, writer: &mut Writer<'_>, at: FunctionRef) -> EncodeResult {
         let closure = self.heap.functions.get(at);
+        let native = closure.filter(|it| is_native(it.function));
+        if let Some(native) = native.and_then(|it| it.extra.as_ref()?.native.as_ref()) {
+            return writer.native(native);
+        }
         let code = closure.and_then(|it| self.program.functions.get(it.function as usize));
         let (Some(closure), Some(code)) = (closure, code) else {
             return writer.out.array(0)?.ok();
@@ -154,6 +160,10 @@ fn write_awaitable(writer: &mut Writer<'_>, awaitable: &Awaitable, since: i64) -
     match &awaitable.kind {
         Kind::Leaf(leaf) => write_leaf(writer, leaf, state, since)?,
         Kind::Combinator(combinator) => write_combinator(writer, combinator, state)?,
+        Kind::Promise(promise) => {
+            let has_value = !matches!(state, PENDING | CANCELLED);
+            writer.promise(promise, state, has_value)?;
+        }
     }
     match &awaitable.state {
         AwaitableState::Pending | AwaitableState::Cancelled => Ok(()),

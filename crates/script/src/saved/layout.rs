@@ -3,8 +3,8 @@
 use crate::host::EffectKind;
 
 /// The number of the format that is written. Format 2 has classes and objects of the library, and
-/// errors are objects of their class.
-pub const FORMAT: u16 = 2;
+/// errors are objects of their class. Format 3 has promises, coroutines and jobs.
+pub const FORMAT: u16 = 3;
 
 /// The oldest format that can be read.
 const OLDEST_FORMAT: u16 = 1;
@@ -30,6 +30,11 @@ pub(super) const ACCESSOR: u64 = 14;
 /// A list with properties besides its elements; the object that holds them comes first.
 pub(super) const LIST_WITH_PROPERTIES: u64 = 15;
 
+/// An awaitable with the reactions to its end, which come first.
+pub(super) const WITH_REACTIONS: u64 = 16;
+/// A function that the machine performs.
+pub(super) const NATIVE: u64 = 17;
+
 /// Kinds of objects of library classes.
 pub(super) const ERROR_OBJECT: u64 = 1;
 pub(super) const MAP_OBJECT: u64 = 2;
@@ -52,12 +57,15 @@ pub(super) const CANCELLED: u64 = 4;
 pub(super) const STATE_FACTOR: u64 = 8;
 /// Combinators are numbered after the kinds of leaves.
 pub(super) const FIRST_COMBINATOR: u64 = 8;
+/// Promises are numbered after the combinators.
+pub(super) const PROMISE: u64 = 16;
 
 /// Kinds of frames.
 pub(super) const SCRIPT_FRAME: u64 = 0;
 pub(super) const ITERATION_FRAME: u64 = 1;
 pub(super) const SORT_FRAME: u64 = 2;
 pub(super) const STRINGIFY_FRAME: u64 = 3;
+pub(super) const COROUTINE_FRAME: u64 = 4;
 
 /// Kinds of leaves, by number.
 pub(super) const EFFECT_KINDS: [EffectKind; 5] =

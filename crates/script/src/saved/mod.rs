@@ -1,4 +1,4 @@
-//! The saved form of a running script, format 1.
+//! The saved form of a running script.
 //!
 //! Small, versioned, and independent of how this release compiles: functions, suspension points and
 //! variables are identified by source position, unfinished operands by the order of evaluation.
@@ -10,5 +10,6 @@ mod encode;
 mod heap;
 mod layout;
 mod object;
+mod promise;
 
 pub use layout::{FORMAT, reads_format};

@@ -101,7 +101,7 @@ impl Reader<'_> {
         Ok(Extra { proto, inner, hidden, integrity })
     }
 
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> DecodeResult<T> {
+    pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> DecodeResult<T> {
         let number = usize::try_from(self.from.u64()?).unwrap_or(usize::MAX);
         all.get(number).copied().map_or_else(|| malformed("an unknown number"), Ok)
     }
@@ -168,6 +168,7 @@ impl Reader<'_> {
             parent,
             home: self.value()?,
             fields: self.value()?,
+            native: None,
         })
     }
 

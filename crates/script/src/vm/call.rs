@@ -4,12 +4,13 @@ use super::frame::{Frame, ScriptFrame};
 use super::heap::Closure;
 use super::machine::Machine;
 use super::raise::{VmResult, corrupt, limit, range_error, type_error, unsupported};
-use super::run::StopReason;
+use super::run::{LoopControl, StopReason};
 use super::text::Text;
 use super::value::{CellRef, FunctionRef, Value};
 use crate::check::closest;
 use crate::compile::{CaptureFrom, Op};
 use crate::library::{Builtin, Kind, Method, is_inherited};
+use crate::promise::is_promise_method;
 
 /// The most arguments of a call with a spread.
 const MAX_SPREAD_ARGUMENTS: usize = 10_000;
@@ -103,6 +104,13 @@ impl Machine<'_> {
         let position = self.stack.len().checked_sub(args + 1);
         match position.and_then(|position| self.stack.get(position)).cloned() {
             Some(Value::Function(function)) => {
+                if let Some(native) = self.native_of(function) {
+                    let args = self.pop_many(args);
+                    self.pop();
+                    let value = self.call_native(&native, &args)?;
+                    self.stack.push(value);
+                    return Ok(false);
+                }
                 self.enter_with(function, args, this)?;
                 Ok(true)
             }
@@ -150,6 +158,18 @@ impl Machine<'_> {
             && let Some(done) = self.call_function_method(name, position, args)?
         {
             return Ok(done);
+        }
+        if let Value::Awaitable(at) = receiver {
+            let args = self.pop_many(args);
+            self.pop();
+            let text = self.name_constant(name);
+            return match self.promise_method(at, text.as_str(), &args)? {
+                Some(value) => {
+                    self.stack.push(value);
+                    Ok(false)
+                }
+                None => Err(self.no_method(&receiver, name)),
+            };
         }
         let Some(method) = self.program.methods.get(name as usize).copied().flatten() else {
             return Err(self.no_method(&receiver, name));
@@ -284,6 +304,7 @@ impl Machine<'_> {
             {
                 true
             }
+            Some(Value::Awaitable(_)) if is_promise_method(text.as_str()) => true,
             Some(other) => {
                 // Methods that only JavaScript has are rejected by the call itself.
                 let kind = other.kind();
@@ -303,7 +324,7 @@ impl Machine<'_> {
     }
 
     /// The same, with a receiver.
-    pub(super) fn enter_with(
+    pub(crate) fn enter_with(
         &mut self,
         function: FunctionRef,
         args: usize,
@@ -351,6 +372,9 @@ impl Machine<'_> {
             return Err(limit("value_limit", text));
         }
         self.stack.resize(height, Value::Undefined);
+        if code.is_async {
+            self.begin_coroutine()?;
+        }
         self.frames.push(Frame::Script(ScriptFrame {
             function: index,
             pc: 0,
@@ -371,6 +395,10 @@ impl Machine<'_> {
             Some(Frame::Iteration(_)) => self.iterate(Some(value)),
             Some(Frame::Sort(_)) => self.sort_step(Some(value)),
             Some(Frame::Stringify(_)) => self.stringify_step(Some(value)),
+            Some(Frame::Coroutine(_)) => match self.end_coroutine(Ok(value))? {
+                LoopControl::Stop(stop) => Ok(Some(stop)),
+                LoopControl::Frame => Ok(None),
+            },
             None => Err(corrupt("a return without a caller")),
         }
     }

@@ -215,7 +215,13 @@ impl Machine<'_> {
     fn construct_for(&mut self, class: &Value, args: usize, target: &Value) -> VmResult<bool> {
         match class {
             Value::Function(at) => {
+                if self.native_of(*at).is_some() {
+                    return Err(type_error("this function is no constructor"));
+                }
                 let code = self.code_of(*at)?;
+                if code.is_async {
+                    return Err(type_error("an async function is no constructor"));
+                }
                 if !code.is_class {
                     let text = "`new` needs a class; a function that is called by `new`";
                     return Err(unsupported(text));
@@ -238,6 +244,9 @@ impl Machine<'_> {
             Value::Builtin(function) => {
                 let args = self.pop_many(args);
                 self.pop();
+                if *function == Builtin::MakePromise {
+                    return self.construct_promise(&args);
+                }
                 let made = self.construct_library(*function, &args)?;
                 if let (Value::Record(at), Some(proto @ Proto::Record(_))) =
                     (&made, self.target_proto(target))

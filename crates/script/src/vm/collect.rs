@@ -63,13 +63,16 @@ impl ReachableMarks {
                     todo.extend(cells.map(|cell| Value::Cell(*cell)));
                     let extra = closure.and_then(|it| it.extra.as_ref());
                     todo.extend(extra.into_iter().flat_map(|it| it.references()));
+                    if let Some(native) = extra.and_then(|it| it.native.as_ref()) {
+                        native.references(&mut todo);
+                    }
                 }
                 Value::Cell(at) if mark(&mut self.cells, at.0) => {
                     todo.extend(heap.cells.get(at).cloned());
                 }
                 Value::Awaitable(at) if mark(&mut self.awaitables, at.0) => {
                     if let Some(awaitable) = heap.awaitables.get(at) {
-                        awaitable.references(&mut todo);
+                        awaitable.references(heap, &mut todo);
                     }
                 }
                 Value::Text(text) | Value::Verbatim(text) => self.count(&text),

@@ -6,6 +6,7 @@ use super::machine::Machine;
 use super::number::read_number;
 use super::raise::{VmResult, type_error, unsupported};
 use super::value::Value;
+use crate::awaitable::Kind;
 
 impl Machine<'_> {
     /// `===`. An awaitable equals a text that is its id.
@@ -28,7 +29,9 @@ impl Machine<'_> {
             | (Value::Text(text), Value::Awaitable(at)) => {
                 let instance = self.instance;
                 let awaitable = self.heap.awaitables.get(*at);
-                awaitable.is_some_and(|it| it.id(instance) == text.as_str())
+                awaitable.is_some_and(|it| {
+                    !matches!(it.kind, Kind::Promise(_)) && it.id(instance) == text.as_str()
+                })
             }
             _ => false,
         }

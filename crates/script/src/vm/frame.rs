@@ -2,6 +2,7 @@
 
 use super::value::{FunctionRef, ListRef, Value};
 use crate::library::Method;
+use crate::promise::CoroutineFrame;
 
 /// One call that has not returned.
 #[derive(Debug, Clone)]
@@ -10,6 +11,8 @@ pub(crate) enum Frame {
     Iteration(IterationFrame),
     Sort(SortFrame),
     Stringify(StringifyFrame),
+    /// An async call, below its function.
+    Coroutine(CoroutineFrame),
     /// An operation that called a function and continues with its result. Never saved.
     Native,
 }

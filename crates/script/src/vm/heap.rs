@@ -9,11 +9,15 @@ use super::record::{Inner, Proto, Record};
 use super::text::Text;
 use super::value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};
 use crate::awaitable::Awaitable;
+use crate::promise::NativeFunction;
 
 /// The cost of an object without its contents, in bytes.
 const OBJECT_BYTES: usize = 32;
 /// The cost of a value in a list or object.
 const ENTRY_BYTES: usize = 16;
+
+/// In place of the index of a function of the script.
+pub(crate) const NATIVE_FUNCTION: u32 = u32::MAX;
 
 /// A function with its shared variables.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub(crate) struct FunctionExtra {
     pub(crate) home: Value,
     /// The function that defines the fields of new objects.
     pub(crate) fields: Value,
+    /// What the machine does in place of code of the script.
+    pub(crate) native: Option<NativeFunction>,
 }
 
 impl FunctionExtra {
@@ -150,6 +156,13 @@ impl Heap {
     pub(crate) fn function(&mut self, closure: Closure) -> FunctionRef {
         self.bytes += OBJECT_BYTES + closure.cells.len() * 4;
         self.functions.add(closure)
+    }
+
+    /// A function that the machine itself performs.
+    pub(crate) fn native_function(&mut self, native: NativeFunction) -> Value {
+        let extra = FunctionExtra { native: Some(native), ..FunctionExtra::default() };
+        let (function, cells, extra) = (NATIVE_FUNCTION, Vec::new(), Some(Box::new(extra)));
+        Value::Function(self.function(Closure { function, cells, extra }))
     }
 
     pub(crate) fn awaitable(&mut self, awaitable: Awaitable) -> AwaitableRef {

@@ -130,6 +130,9 @@ impl Machine<'_> {
             }
             Value::Function(function) => {
                 args.extend([index, Value::List(frame.list)]);
+                if let Some(native) = self.native_of(function) {
+                    return self.call_native(&native, &args).map(Some);
+                }
                 let count = args.len();
                 self.stack.push(Value::Function(function));
                 self.stack.extend(args);

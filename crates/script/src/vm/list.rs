@@ -34,7 +34,7 @@ impl Machine<'_> {
     }
 
     /// The elements of a list, or the characters of a string.
-    pub(super) fn elements(&mut self, value: &Value) -> VmResult<Vec<Value>> {
+    pub(crate) fn elements(&mut self, value: &Value) -> VmResult<Vec<Value>> {
         match value {
             Value::List(at) => {
                 let items = self.heap.lists.get(*at).cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ impl Machine<'_> {
     }
 
     /// The properties of an object, or the indices of a list or string. Other values have none.
-    pub(super) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
+    pub(crate) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
                 let mut entries = self.heap.records.get(*at).map_or(Vec::new(), Record::enumerable);
@@ -128,6 +128,7 @@ impl Machine<'_> {
                 let props = props.and_then(|props| self.heap.records.get(props));
                 Ok(named.chain(props.into_iter().flat_map(Record::enumerable)).collect())
             }
+            Value::Awaitable(at) if self.is_script_promise(*at) => Ok(Vec::new()),
             Value::Awaitable(_) => {
                 Err(type_error("an awaitable has no properties: await it first"))
             }

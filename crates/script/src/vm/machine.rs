@@ -16,6 +16,7 @@ use super::value::{AwaitableRef, Value};
 use crate::awaitable::{Awaitable, Kind, LocalEffectKey};
 use crate::compile::{Code, Program};
 use crate::host::{EffectKind, Host};
+use crate::promise::{CallEnd, Job};
 
 /// The factor by which code without calls or jumps back may exceed the memory limit before the next
 /// collection.
@@ -35,8 +36,14 @@ pub struct Machine<'a> {
     pub(crate) steps: BTreeMap<LocalEffectKey, AwaitableRef>,
     /// Effects to cancel as soon as the turn has room.
     pub(crate) cancellations: VecDeque<(EffectKind, LocalEffectKey)>,
-    /// The awaitable for which the innermost frame waits.
-    pub(crate) awaiting: Option<AwaitableRef>,
+    /// What is to be done before the script can wait, in order.
+    pub(crate) jobs: VecDeque<Job>,
+    /// Promises with an error that nobody has handled yet, and where it was thrown.
+    pub(crate) rejections: Vec<(AwaitableRef, Option<Text>)>,
+    /// The number of frames of the workflow while it waits or has returned; otherwise 0.
+    pub(crate) parked: usize,
+    /// Async calls that have not ended.
+    pub(crate) coroutines: usize,
     /// The number of the next combinator.
     pub(crate) next_number: u32,
     /// Operations used in this turn.
@@ -71,7 +78,10 @@ impl<'a> Machine<'a> {
             frames: Vec::new(),
             steps: BTreeMap::new(),
             cancellations: VecDeque::new(),
-            awaiting: None,
+            jobs: VecDeque::new(),
+            rejections: Vec::new(),
+            parked: 0,
+            coroutines: 0,
             next_number: 1,
             ops: 0,
             slice_end: limits.ops_per_slice.max(1),
@@ -164,6 +174,7 @@ impl<'a> Machine<'a> {
         self.cancel_unreachable(&marks.awaitables);
         self.spend(self.heap.bytes / 256);
         self.heap.sweep(&marks);
+        self.count_coroutines();
         if self.heap.bytes > self.limits.value_bytes { Err(self.out_of_memory()) } else { Ok(()) }
     }
 
@@ -227,11 +238,20 @@ impl<'a> Machine<'a> {
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
             // A pending combinator is kept even if unreachable: when it is decided, its losers are
             // cancelled.
-            let is_combinator = matches!(awaitable.kind, Kind::Combinator(_));
-            if is_combinator && Awaitable::is_pending(awaitable) {
+            let is_root = match awaitable.kind {
+                Kind::Combinator(_) => true,
+                // An event of the engine will cause something.
+                Kind::Leaf(_) => awaitable.reactions.iter().any(|it| it.is_live(&self.heap)),
+                Kind::Promise(_) => false,
+            };
+            if is_root && Awaitable::is_pending(awaitable) {
                 roots.push(Value::Awaitable(at));
             }
         }
+        for job in &self.jobs {
+            job.references(&mut roots);
+        }
+        roots.extend(self.rejections.iter().map(|(at, _)| Value::Awaitable(*at)));
         ReachableMarks::from_roots(&self.heap, roots)
     }
 
@@ -265,6 +285,12 @@ pub(crate) fn frame_roots(frame: &Frame, roots: &mut Vec<Value>) {
             roots.push(Value::List(it.levels));
             let values = [&it.replacer, &it.names, &it.indent, &it.copy, &it.key];
             roots.extend(values.map(Value::clone));
+        }
+        Frame::Coroutine(it) => {
+            roots.push(Value::Awaitable(it.promise));
+            if let CallEnd::Finally(Ok(value) | Err(value)) = &it.end {
+                roots.push(value.clone());
+            }
         }
         Frame::Native => {}
     }

@@ -41,15 +41,18 @@ mod value;
 pub(crate) use collect::ReachableMarks;
 pub(crate) use collection::Collection;
 pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame, StringifyFrame};
-pub(crate) use heap::{Closure, FunctionExtra};
+pub(crate) use heap::{Closure, FunctionExtra, Heap, NATIVE_FUNCTION};
 pub(crate) use json_out::{property_to_display_json, to_display_json};
 pub use machine::Machine;
+pub(crate) use machine::frame_roots;
 pub(crate) use number::{is_exact, print_float};
 pub(crate) use raise::{
-    Raise, RaiseKind, VmResult, range_error, syntax_error, time_error, type_error, unsupported,
+    Raise, RaiseKind, VmResult, corrupt, range_error, syntax_error, time_error, type_error,
+    unsupported,
 };
 pub(crate) use record::{Extra, Inner, Integrity, IteratorState, Part, Proto, Record};
 pub(crate) use regex::{Regex, RegexState};
+pub(crate) use run::LoopControl;
 pub use run::StopReason;
 pub(crate) use text::Text;
 pub(crate) use value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};

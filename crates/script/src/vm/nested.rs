@@ -22,7 +22,10 @@ impl Machine<'_> {
         args: &[Value],
     ) -> VmResult<Value> {
         let function = match function {
-            Value::Function(function) => *function,
+            Value::Function(function) => match self.native_of(*function) {
+                Some(native) => return self.call_native(&native, args),
+                None => *function,
+            },
             Value::Builtin(function) => {
                 let most = function.arity().1.unwrap_or(args.len()).min(args.len());
                 return self.builtin(*function, args.get(..most).unwrap_or_default());
@@ -38,6 +41,8 @@ impl Machine<'_> {
             return Err(range_error("conversions and getters call each other too deeply"));
         }
         let (pc, height, floor) = (self.pc, self.stack.len(), self.frames.len());
+        // A workflow that waits keeps its place.
+        let place = self.top_pc();
         self.set_pc(pc + 1);
         self.frames.push(Frame::Native);
         self.stack.push(Value::Function(function));
@@ -50,8 +55,18 @@ impl Machine<'_> {
         self.nested -= 1;
         self.frames.truncate(floor);
         self.stack.truncate(height);
+        if let Some(place) = place {
+            self.set_pc(place);
+        }
         self.pc = pc;
         result
+    }
+
+    fn top_pc(&self) -> Option<usize> {
+        match self.frames.last() {
+            Some(Frame::Script(frame)) => Some(frame.pc),
+            _ => None,
+        }
     }
 
     fn run_nested(&mut self, floor: usize) -> VmResult<Value> {
@@ -60,23 +75,27 @@ impl Machine<'_> {
                 Some(Frame::Native) if self.frames.len() == floor + 1 => return Ok(self.pop()),
                 _ => self.step(),
             };
-            match next {
-                Ok(LoopControl::Frame) => {}
-                Ok(LoopControl::Stop(_)) => return Err(corrupt("a stop inside of an operation")),
+            let next = match next {
                 Err(raise) => {
                     let error = self.thrown(raise)?;
-                    if let Some(StopReason::Uncaught { trace }) = self.unwind(error) {
-                        // The trace begins here, not at the operation that called.
-                        self.held_trace = Some(trace);
-                        return Err(Raise::throw(self.pop()));
-                    }
+                    self.unwind(error)?
                 }
+                Ok(next) => next,
+            };
+            match next {
+                LoopControl::Frame => {}
+                LoopControl::Stop(StopReason::Uncaught { trace }) => {
+                    // The trace begins here, not at the operation that called.
+                    self.held_trace = Some(trace);
+                    return Err(Raise::throw(self.pop()));
+                }
+                LoopControl::Stop(_) => return Err(corrupt("a stop inside of an operation")),
             }
         }
     }
 
     /// The value that is thrown; a fault passes through.
-    pub(super) fn thrown(&mut self, raise: Raise) -> VmResult<Value> {
+    pub(crate) fn thrown(&mut self, raise: Raise) -> VmResult<Value> {
         match *raise.0 {
             RaiseKind::Fault(fault) => Err(Raise::fault(fault)),
             RaiseKind::Throw(value) => Ok(value),

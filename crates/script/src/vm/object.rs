@@ -39,7 +39,7 @@ impl Machine<'_> {
     }
 
     /// Reads a property in all cases that are not plain data.
-    pub(super) fn get_slowly(&mut self, object: &Value, name: &Text) -> VmResult<Value> {
+    pub(crate) fn get_slowly(&mut self, object: &Value, name: &Text) -> VmResult<Value> {
         match object {
             Value::Record(at) => match self.lookup(*at, name) {
                 Ok(Value::Accessor(_)) | Err(_) if Record::is_private(name.as_str()) => {
@@ -337,6 +337,7 @@ impl Machine<'_> {
     fn is_of_class(&self, value: &Value, class: Builtin) -> bool {
         match (value, class) {
             (Value::List(_), Builtin::MakeArray)
+            | (Value::Awaitable(_), Builtin::MakePromise | Builtin::MakeObject)
             | (Value::List(_) | Value::Function(_) | Value::Builtin(_), Builtin::MakeObject) => {
                 true
             }

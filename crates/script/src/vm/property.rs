@@ -8,6 +8,7 @@ use super::record::Integrity;
 use super::text::Text;
 use super::value::Value;
 use crate::library::is_inherited;
+use crate::promise::is_promise_method;
 
 impl Machine<'_> {
     pub(super) fn name_constant(&self, id: u32) -> Text {
@@ -47,6 +48,9 @@ impl Machine<'_> {
                 let instance = self.instance;
                 let id = self.heap.awaitables.get(*at).map(|it| it.id(instance));
                 Ok(Value::text(id.unwrap_or_default()))
+            }
+            Value::Awaitable(_) if is_promise_method(name.as_str()) => {
+                Err(unsupported(format!("the method `{}` of a promise as a value", name.as_str())))
             }
             Value::Awaitable(_) => {
                 let text = format!("an awaitable has no `{}`: await it first", name.as_str());

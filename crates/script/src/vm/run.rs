@@ -29,7 +29,7 @@ pub enum StopReason {
 }
 
 /// What the loop does after an operation.
-pub(super) enum LoopControl {
+pub(crate) enum LoopControl {
     /// Another frame is now the innermost.
     Frame,
     Stop(StopReason),
@@ -38,35 +38,31 @@ pub(super) enum LoopControl {
 impl Machine<'_> {
     /// Runs until the script waits, yields or ends.
     pub fn run(&mut self) -> Result<StopReason, Fault> {
-        self.awaiting = None;
+        let mut next = self.step();
         loop {
-            match self.step() {
-                Ok(LoopControl::Frame) => {}
+            next = match next {
+                Ok(LoopControl::Frame) => self.step(),
                 Ok(LoopControl::Stop(stop)) => return Ok(stop),
-                Err(raise) => {
-                    let error = match *raise.0 {
+                Err(raise) => match self.thrown(raise) {
+                    Ok(error) => self.unwind(error),
+                    Err(raise) => match *raise.0 {
                         RaiseKind::Fault(fault) => return Err(self.located(fault)),
-                        RaiseKind::Throw(value) => value,
-                        RaiseKind::Error { name, code, message } => {
-                            self.new_error(name, code, &message)
-                        }
-                    };
-                    if let Some(stop) = self.unwind(error) {
-                        return Ok(stop);
-                    }
-                }
-            }
+                        _ => Err(raise),
+                    },
+                },
+            };
         }
     }
 
     /// Continues the innermost frame until another one is the innermost.
     pub(super) fn step(&mut self) -> VmResult<LoopControl> {
         match self.frames.last() {
+            _ if self.is_parked() => self.next_job(),
             Some(Frame::Script(_)) => self.execute(),
             Some(Frame::Iteration(_)) => self.iterate(None).map(into_next),
             Some(Frame::Sort(_)) => self.sort_step(None).map(into_next),
             Some(Frame::Stringify(_)) => self.stringify_step(None).map(into_next),
-            Some(Frame::Native) | None => Err(corrupt("no frame")),
+            Some(Frame::Native | Frame::Coroutine(_)) | None => Err(corrupt("no frame")),
         }
     }
 
@@ -252,9 +248,9 @@ impl Machine<'_> {
                     }
                 }
                 Op::Await => {
-                    if let Some(stop) = self.await_top(pc - 1)? {
+                    if let Some(next) = self.await_top(pc - 1)? {
                         count!();
-                        return Ok(LoopControl::Stop(stop));
+                        return Ok(next);
                     }
                 }
                 Op::Call(_)
@@ -293,11 +289,15 @@ impl Machine<'_> {
                     let value = self.pop();
                     self.stack.truncate(base.saturating_sub(1));
                     self.frames.pop();
-                    return self.deliver_result(value).map(into_next);
+                    return self.deliver_control(value);
                 }
                 Op::Finish => {
                     count!();
                     self.set_pc(pc - 1);
+                    if self.has_work() {
+                        self.parked = self.frames.len();
+                        return Ok(LoopControl::Frame);
+                    }
                     // Losers are cancelled before the workflow ends; at the end, tasks would be
                     // left running.
                     self.flush_cancellations();
@@ -658,49 +658,17 @@ impl Machine<'_> {
         }
     }
 
+    /// Delivers a result to the innermost frame.
+    pub(crate) fn deliver_control(&mut self, value: Value) -> VmResult<LoopControl> {
+        self.deliver_result(value).map(into_next)
+    }
+
     fn keep_if(&mut self, keeps: impl Fn(&Value) -> bool, to: u32) -> Option<usize> {
         if self.stack.last().is_some_and(keeps) {
             return Some(to as usize);
         }
         self.pop();
         None
-    }
-
-    /// `await`: the value or the error of a settled awaitable, or a stop.
-    fn await_top(&mut self, pc: usize) -> VmResult<Option<StopReason>> {
-        let Some(Value::Awaitable(at)) = self.stack.last() else { return Ok(None) };
-        let at = *at;
-        match self.awaited(at)? {
-            Some(Ok(value)) => {
-                self.pop();
-                self.stack.push(value);
-                Ok(None)
-            }
-            Some(Err(error)) => {
-                self.pop();
-                Err(super::raise::Raise::throw(error))
-            }
-            None => {
-                if let Some(method) = self.method_cannot_wait() {
-                    let text = format!("a callback of `{method}` cannot wait; await first");
-                    return Err(type_error(text));
-                }
-                self.set_pc(pc);
-                self.awaiting = Some(at);
-                Ok(Some(StopReason::Waiting))
-            }
-        }
-    }
-
-    /// A method in progress whose callbacks may not wait.
-    fn method_cannot_wait(&self) -> Option<&'static str> {
-        self.frames.iter().find_map(|frame| match frame {
-            Frame::Iteration(it) if !it.method.may_wait() => Some(it.method.name()),
-            Frame::Sort(_) => Some("sort"),
-            Frame::Stringify(_) => Some("JSON.stringify"),
-            Frame::Native => Some("the library"),
-            _ => None,
-        })
     }
 }
 

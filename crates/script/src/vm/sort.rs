@@ -101,8 +101,11 @@ impl Machine<'_> {
                 return Ok(Some(StopReason::Yield));
             }
             self.check_memory()?;
-            match callback {
+            match callback.clone() {
                 Value::Builtin(function) => result = Some(self.builtin(function, &[right, left])?),
+                Value::Function(function) if self.native_of(function).is_some() => {
+                    result = Some(self.call_now(&callback, Value::Undefined, &[right, left])?);
+                }
                 Value::Function(function) => {
                     self.stack.extend([Value::Function(function), right, left]);
                     self.enter(function, 2)?;

@@ -192,6 +192,9 @@ impl Machine<'_> {
     ) -> VmResult<Option<Value>> {
         match function {
             Value::Builtin(function) => self.builtin(*function, &args).map(Some),
+            Value::Function(at) if self.native_of(*at).is_some() => {
+                self.call_now(function, this, &args).map(Some)
+            }
             Value::Function(function) => {
                 let count = args.len();
                 self.stack.push(Value::Function(*function));

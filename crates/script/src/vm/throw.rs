@@ -6,10 +6,11 @@ use super::frame::{Frame, ScriptFrame};
 use super::machine::Machine;
 use super::raise::VmResult;
 use super::record::{Extra, Inner, Proto, Record};
-use super::run::StopReason;
+use super::run::{LoopControl, StopReason};
 use super::value::Value;
 use crate::compile::{Handler, HandlerKind};
 use crate::library::Builtin;
+use crate::promise::CoroutineFrame;
 
 impl Machine<'_> {
     /// An error of the engine, with the position of the current operation.
@@ -57,19 +58,19 @@ impl Machine<'_> {
     }
 
     /// Unwinds to the handler of an error; without one, stops with all frames as they are.
-    pub(crate) fn unwind(&mut self, error: Value) -> Option<StopReason> {
+    pub(crate) fn unwind(&mut self, error: Value) -> VmResult<LoopControl> {
         self.spend(10);
         let trace = self.held_trace.take();
-        let is_script = |(_, frame): &(usize, &Frame)| !matches!(frame, Frame::Native);
-        let frames = self.frames.iter().enumerate().rev().take_while(is_script);
+        let is_own =
+            |(_, frame): &(usize, &Frame)| !matches!(frame, Frame::Native | Frame::Coroutine(_));
+        let frames = self.frames.iter().enumerate().rev().take_while(is_own);
         let found = frames.into_iter().find_map(|(index, frame)| match frame {
             Frame::Script(script) => self.handler(index, script).map(|handler| (index, handler)),
             _ => None,
         });
         let Some((index, handler)) = found else {
             let trace = trace.unwrap_or_else(|| self.trace());
-            self.stack.push(error);
-            return Some(StopReason::Uncaught { trace });
+            return self.leave_coroutine(error, trace);
         };
         if let HandlerKind::Finally { trace: slot } = handler.kind {
             let trace = trace.unwrap_or_else(|| self.trace());
@@ -85,7 +86,26 @@ impl Machine<'_> {
             self.stack.truncate(script.base + locals);
         }
         self.stack.push(error);
-        None
+        Ok(LoopControl::Frame)
+    }
+
+    /// An error that no handler of an async call catches rejects its promise; outside of all of
+    /// them it stops the script.
+    fn leave_coroutine(&mut self, error: Value, trace: Json) -> VmResult<LoopControl> {
+        let mut frames = self.frames.iter().enumerate().rev();
+        let around = frames.find(|(_, it)| matches!(it, Frame::Native | Frame::Coroutine(_)));
+        let Some((index, Frame::Coroutine(_))) = around else {
+            self.stack.push(error);
+            return Ok(LoopControl::Stop(StopReason::Uncaught { trace }));
+        };
+        if let Some(Frame::Script(first)) = self.frames.get(index + 1) {
+            self.stack.truncate(first.base.saturating_sub(1));
+        }
+        self.frames.truncate(index + 1);
+        self.held_trace = Some(trace);
+        let next = self.end_coroutine(Err(error));
+        self.held_trace = None;
+        next
     }
 
     /// The current operation of a frame.
@@ -105,7 +125,12 @@ impl Machine<'_> {
     pub(crate) fn trace(&self) -> Json {
         let mut calls = Vec::new();
         for (index, frame) in self.frames.iter().enumerate().rev() {
-            let Frame::Script(script) = frame else { continue };
+            let script = match frame {
+                Frame::Script(script) => script,
+                // What is below an async call that was continued did not call it.
+                Frame::Coroutine(CoroutineFrame { is_first: false, .. }) => break,
+                _ => continue,
+            };
             let Some(code) = self.program.functions.get(script.function as usize) else {
                 continue;
             };

@@ -36,7 +36,17 @@ fn expression() -> impl Strategy<Value = String> {
             pair.clone().prop_map(|(a, b)| format!("Task.race([{a}, {b}])")),
             pair.clone().prop_map(|(a, b)| format!("Task.any({{ p: {a}, q: {b} }})")),
             pair.clone().prop_map(|(a, b)| format!("Task.settle([{a}, {b}])")),
-            pair.prop_map(|(a, b)| format!("Promise.all([{a}, {b}])")),
+            pair.clone().prop_map(|(a, b)| format!("Promise.all([{a}, {b}])")),
+            pair.clone().prop_map(|(a, b)| format!("Promise.race([{a}, {b}])")),
+            pair.clone().prop_map(|(a, b)| format!("Promise.allSettled([{a}, {b}])")),
+            pair.clone().prop_map(|(a, b)| format!("Promise.any([{a}, {b}]).catch(() => 1)")),
+            pair.clone()
+                .prop_map(|(a, b)| format!("Promise.resolve({a}).then(v => {b}).catch(e => x)")),
+            pair.clone()
+                .prop_map(|(a, b)| format!("new Promise(r => r({a})).finally(() => {b}).catch(f)")),
+            pair.prop_map(|(a, b)| {
+                format!("Flow.map([1, 2, 3], async v => {{ await {a}; return {b} }}, {{ concurrency: 2 }})")
+            }),
         ];
         let called = prop_oneof![
             inner.clone().prop_map(|a| format!("f({a})")),
@@ -45,6 +55,9 @@ fn expression() -> impl Strategy<Value = String> {
             inner.clone().prop_map(|a| format!("xs.reduce((s, v) => {a}, 0)")),
             inner.clone().prop_map(|a| format!("[3, 1, 2].sort((l, r) => l - r).concat({a})")),
             inner.clone().prop_map(|a| format!("(() => {{ x = {a}; return x }})()")),
+            inner.clone().prop_map(|a| format!("(async v => {{ x = await {a}; return v }})(x)")),
+            inner.clone().prop_map(|a| format!("(async () => {a})().catch(e => e)")),
+            inner.clone().prop_map(|a| format!("xs.map(async v => {{ const w = {a}; await v; return w }})")),
         ];
         let awaited = inner.prop_map(|a| format!("await {a}"));
         prop_oneof![awaited, joined, combined, called]

@@ -168,17 +168,10 @@ fn constructs_that_are_not_in_the_language_are_refused_by_name() {
 }
 
 #[test]
-fn async_is_refused_with_help() {
+fn async_functions_are_in_the_language() {
     check(
         "async function f(x) { return x }\nconst g = async x => x\nconst h = async (x) => x\nreturn [f(1), g(1), h(1)]",
-        &expect![[r#"
-            async function f(x) { return x }
-            ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
-            const g = async x => x
-                      ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
-            const h = async (x) => x
-                      ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
-        "#]],
+        &expect![""],
     );
 }
 
@@ -440,7 +433,7 @@ fn timers_look_at_their_numbers() {
 #[test]
 fn the_library_is_checked() {
     check(
-        "await Task.rum(\"a\", {})\nawait Timer.untill(\"x\")\nawait Signal.wait(\"a\")\nlet x = Math.PIE\nx = Task\nTask(\"a\")\nawait Promise.resolve(1)\nMath.PI()\nreturn x",
+        "await Task.rum(\"a\", {})\nawait Timer.untill(\"x\")\nawait Signal.wait(\"a\")\nlet x = Math.PIE\nx = Task\nTask(\"a\")\nawait Promise.execute(1)\nMath.PI()\nreturn x",
         &expect![[r#"
             await Task.rum("a", {})
                        ^ error F040: `Task` has no `rum` [did you mean `Task.run`?]
@@ -454,8 +447,8 @@ fn the_library_is_checked() {
                 ^ error F040: `Task` is not a value [use one of its functions, such as `Task.run`]
             Task("a")
             ^ error F040: `Task` is not a function [call one of its functions: run, delay, all, any, race, settle]
-            await Promise.resolve(1)
-                          ^ error F040: `Promise` has no `resolve` [there is all, any, race, allSettled]
+            await Promise.execute(1)
+                          ^ error F040: `Promise` has no `execute` [there is all, any, race, allSettled, resolve, reject, withResolvers]
             Math.PI()
             ^ error F040: this is not a function
         "#]],
@@ -541,9 +534,9 @@ fn a_file_has_one_form() {
     check(
         "async workflow a(x) { return x }",
         &expect![[r#"
-        async workflow a(x) { return x }
-        ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
-    "#]],
+            async workflow a(x) { return x }
+            ^ error F011: a workflow needs no `async` [remove it; `await` works in every workflow]
+        "#]],
     );
     check(
         "workflow () { return 1 }",

@@ -31,6 +31,34 @@ fn a_hundred_tasks_take_few_bytes() {
     assert!(story.text().ends_with("\"column\":63}]"), "{}", story.text());
 }
 
+#[test]
+fn a_hundred_coroutines_take_few_bytes() {
+    let text = "const ids = Array.from({ length: 100 }, (_, i) => i); \
+                return await Promise.all(ids.map(async id => { \
+                const n = await Task.run(\"work\", { id }); return n + id }))";
+    let mut story = Story::start(text, "null");
+    assert!(story.state_bytes() <= 10_000, "{} bytes", story.state_bytes());
+    for ordinal in 0..100 {
+        story.done(1, ordinal, "1");
+    }
+    assert!(story.text().contains("returned [1,2,3,"), "{}", story.text());
+}
+
+#[test]
+fn what_nothing_can_continue_is_not_saved() {
+    let text = "const big = \"x\".repeat(9000); let out; \
+                (async () => { await new Promise(() => {}); out = big })(); \
+                const tick = async () => { const inner = big + 1; await Task.run(\"t\"); }; \
+                for (let i = 0; i < 50; i++) await Promise.race([Signal.next(\"s\"), Task.delay(1)]); \
+                return 1";
+    let mut story = Story::start(text, "null");
+    let first = story.state_bytes();
+    for turn in 1..20 {
+        story.done(turn, if turn == 1 { 1 } else { 2 }, "null");
+    }
+    assert!(story.state_bytes() <= first + 40, "{} bytes, {first} before", story.state_bytes());
+}
+
 /// Node's answers, and the function that shows a value as text.
 const VECTORS: &str = include_str!("../../../flow/tests/node/vectors.txt");
 const SHOW: &str = include_str!("../../../flow/tests/node/show.js");

@@ -19,6 +19,9 @@ impl Machine<'_> {
         if let Some(mode) = CombinatorMode::of(function) {
             return self.combine(mode, &arg(args, 0));
         }
+        if let Some(promise) = self.promise_library(function, args)? {
+            return Ok(promise);
+        }
         match function {
             Builtin::ToText
             | Builtin::ToNumber
@@ -40,7 +43,7 @@ impl Machine<'_> {
                 other => Err(crate::vm::unsupported(format!("an object of {}", other.kind_name()))),
             },
             Builtin::MakeArray => self.new_array(args),
-            Builtin::MakeMap | Builtin::MakeSet => {
+            Builtin::MakeMap | Builtin::MakeSet | Builtin::MakePromise => {
                 let name = function.full_name();
                 Err(crate::vm::type_error(format!("`{name}` is called without `new`")))
             }
