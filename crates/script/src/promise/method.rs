@@ -3,6 +3,7 @@
 use super::coroutine::CallEnd;
 use super::gather::GatherMode;
 use super::reaction::Reaction;
+use crate::awaitable::CombinatorMode;
 use crate::library::Builtin;
 use crate::vm::{AwaitableRef, Machine, Record, Value, VmResult, type_error};
 
@@ -38,13 +39,16 @@ impl Machine<'_> {
         Ok(Some(Value::Awaitable(derived)))
     }
 
-    /// The functions of `Promise` and `Flow`; none for others.
+    /// The combinators of `Task`, and the functions of `Promise` and `Flow`; none for others.
     pub(crate) fn promise_library(
         &mut self,
         function: Builtin,
         args: &[Value],
     ) -> VmResult<Option<Value>> {
         let first = args.first().cloned().unwrap_or_default();
+        if let Some(mode) = CombinatorMode::of(function) {
+            return self.combine(mode, &first).map(Some);
+        }
         if let Some(mode) = GatherMode::of(function) {
             return self.gather(mode, &first).map(Some);
         }

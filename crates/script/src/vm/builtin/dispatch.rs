@@ -1,6 +1,5 @@
 //! Dispatch from library functions to their modules only.
 
-use crate::awaitable::CombinatorMode;
 use crate::library::{Builtin, Kind, Method};
 use crate::vm::{Machine, Record, Value, VmResult};
 
@@ -15,9 +14,6 @@ impl Machine<'_> {
         check_arity(function, args)?;
         if function.is_effect() {
             return self.effect(function, args);
-        }
-        if let Some(mode) = CombinatorMode::of(function) {
-            return self.combine(mode, &arg(args, 0));
         }
         if let Some(promise) = self.promise_library(function, args)? {
             return Ok(promise);
