@@ -71,9 +71,7 @@ fn has_ended(instance: &Value) -> bool {
 
 /// Prints an instance. The exit code is 1 if the instance has failed.
 pub(super) fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
-    if !show::is_for_people(format) {
-        show::document(format, instance)?;
-    } else {
+    if show::is_for_people(format) {
         show::pairs(&[
             ("instance", text(&instance["id"])),
             ("definition", format!("{} {}", text(&instance["definition"]), instance["version"])),
@@ -90,6 +88,8 @@ pub(super) fn show_instance(format: Format, instance: &Value) -> Result<ExitCode
             ("variables", pretty(&instance["variables"])),
             ("output", pretty(&instance["output"])),
         ])?;
+    } else {
+        show::document(format, instance)?;
     }
     let failed = instance["status"] == "failed";
     Ok(if failed { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS })
@@ -227,12 +227,12 @@ impl Logs {
             let mut goes_on = true;
             for record in event["records"].as_array().into_iter().flatten() {
                 goes_on &= record["type"] != "ended";
-                if !show::is_for_people(target.format) {
-                    show::entry(target.format, record)?;
-                } else {
+                if show::is_for_people(target.format) {
                     let parts =
                         [text(&record["at"]), text(&record["type"]), describe_event(record)];
                     show::print_line(&parts.join("  "))?;
+                } else {
+                    show::entry(target.format, record)?;
                 }
             }
             Ok(goes_on)

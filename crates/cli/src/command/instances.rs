@@ -24,7 +24,7 @@ pub(crate) struct Instances {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List instances
-    List(Ps),
+    List(Box<Ps>),
     /// Show an instance
     Show(Show),
     /// Show the history of an instance

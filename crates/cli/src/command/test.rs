@@ -112,13 +112,13 @@ impl Test {
             let text = junit(&results);
             std::fs::write(path, text).with_context(|| path.display().to_string())?;
         }
-        if !show::is_for_people(format) {
+        if show::is_for_people(format) {
+            let word = if failed == 0 { "passed" } else { "FAILED" };
+            show::print_line(&format!("{word}: {all} cases, {failed} failed"))?;
+        } else {
             let file = |file: &FileResult| json!({ "file": file.path, "cases": file.cases });
             let files: Vec<_> = results.iter().map(file).collect();
             show::document(format, &json!({ "files": files, "cases": all, "failed": failed }))?;
-        } else {
-            let word = if failed == 0 { "passed" } else { "FAILED" };
-            show::print_line(&format!("{word}: {all} cases, {failed} failed"))?;
         }
         if all == 0 {
             return Err(UsageError("no case has a name that --filter matches".to_owned()).into());

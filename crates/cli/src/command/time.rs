@@ -77,10 +77,10 @@ impl Why {
         let client = Client::new(target)?;
         let id = instance_id(&client, &self.id)?;
         let why = client.get(&format!("/why/{}", percent_encode(&id)))?;
-        if !show::is_for_people(target.format) {
-            show::document(target.format, &why)?;
-        } else {
+        if show::is_for_people(target.format) {
             show::print_line(&text(&why["explanation"]))?;
+        } else {
+            show::document(target.format, &why)?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -41,11 +41,7 @@ impl Validate {
         let is_error = |it: &Diagnostic| it.severity == Severity::Error;
         let errors =
             validated.iter().flat_map(|(_, found)| found).filter(|it| is_error(it)).count();
-        if !show::is_for_people(format) {
-            let all =
-                validated.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
-            show::document(format, &json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
-        } else {
+        if show::is_for_people(format) {
             let colors = show::colors();
             for (file, found) in &validated {
                 for diagnostic in found {
@@ -61,6 +57,10 @@ impl Validate {
                 "{files} files, {errors} errors{}",
                 if good { "" } else { ": rejected" }
             ))?;
+        } else {
+            let all =
+                validated.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
+            show::document(format, &json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
         }
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })
     }

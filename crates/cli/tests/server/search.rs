@@ -28,7 +28,9 @@ fn the_commands_of_the_page_about_searches_work() {
     let start = |key: &str, item: &str, tags: &[&str]| {
         let input = format!("{{\"item\":\"{item}\"}}");
         let mut arguments = vec!["start", "order", "--key", key, "--input", &input];
-        tags.iter().for_each(|tag| arguments.extend(["--tag", tag]));
+        for tag in tags {
+            arguments.extend(["--tag", tag]);
+        }
         let started = server.json(&arguments);
         started["id"].as_str().expect("an id").to_owned()
     };

@@ -58,7 +58,7 @@ impl Parameter {
     }
 }
 
-impl<'de> IntoDeserializer<'de> for Parameter {
+impl IntoDeserializer<'_> for Parameter {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
