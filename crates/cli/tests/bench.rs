@@ -31,7 +31,7 @@ fn a_one_task_instance_stays_cheap() {
     assert!(near("row writes", 7.0), "{report:#}");
     assert!(near("commits, and as many syncs", 3.0), "{report:#}");
     let log = figure(&report, "log, groups of 64, state of 100 bytes");
-    assert!(log <= 2_500.0, "{log} bytes of log: more rows, larger rows or another index?");
+    assert!(log <= 2_600.0, "{log} bytes of log: more rows, larger rows or another index?");
 }
 
 #[test]

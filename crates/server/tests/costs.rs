@@ -124,7 +124,7 @@ async fn an_instance_of_one_task_is_two_commits_and_one_of_five_is_six() {
         server.run(definition, tasks).await;
     }
     let one = server.run("one", 1).await;
-    assert_eq!(one, Cost { commits: 2, turns: 2, statements: 12 });
+    assert_eq!(one, Cost { commits: 2, turns: 2, statements: 15 });
     let five = server.run("five", 5).await;
-    assert_eq!(five, Cost { commits: 6, turns: 6, statements: 40 });
+    assert_eq!(five, Cost { commits: 6, turns: 6, statements: 43 });
 }

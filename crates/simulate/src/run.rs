@@ -330,14 +330,14 @@ impl Simulation {
         let Reply::Started { instance, .. } = reply else {
             return Err(meantime_kernel::command::Error::Invalid("no start".to_owned()).into());
         };
-        self.settle().await?;
+        self.finish_instant().await?;
         Ok(instance)
     }
 
     /// Executes a command at the current instant.
     pub(crate) async fn call(&mut self, command: Command) -> Result<Reply, SimulationError> {
         let reply = self.kernel.call(command).await?;
-        self.settle().await?;
+        self.finish_instant().await?;
         Ok(reply)
     }
 
@@ -368,6 +368,12 @@ impl Simulation {
                 None => return Ok(SimulationEnd::Quiet),
             }
         }
+    }
+
+    /// Lets everything happen that takes no time, answers of stubs included.
+    async fn finish_instant(&mut self) -> Result<(), SimulationError> {
+        let now = self.now();
+        self.run_until(now).await.map(drop)
     }
 
     /// Like [`Self::run_until`], and the clock stands at the instant at the end.

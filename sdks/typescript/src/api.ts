@@ -114,6 +114,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/definitions/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pauses a definition: no version of it starts instances until it is resumed. Running instances
+         *     go on. Idempotent.
+         */
+        post: operations["pauseDefinition"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/definitions/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resumes a paused definition. Idempotent. */
+        post: operations["resumeDefinition"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/definitions/{name}/versions": {
         parameters: {
             query?: never;
@@ -353,6 +390,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instances/{id}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Starts an instance that has ended again, as a new one with the same input, business key and
+         *     tags.
+         */
+        post: operations["restartInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/instances/{id}/result": {
         parameters: {
             query?: never;
@@ -364,6 +421,26 @@ export interface paths {
         get: operations["getInstanceResult"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instances/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resumes a suspended instance: its timers are released, and the events that waited are taken in
+         *     their order. Idempotent.
+         */
+        post: operations["resumeInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -418,6 +495,23 @@ export interface paths {
          *     order.
          */
         post: operations["signalInstance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instances/{id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Suspends an instance: it takes no turns, and its events wait until it is resumed. Idempotent. */
+        post: operations["suspendInstance"];
         delete?: never;
         options?: never;
         head?: never;
@@ -859,7 +953,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Completes a task. */
+        /** Completes a task: a worker with the token of its lease, an operator with a reason. */
         post: operations["completeTask"];
         delete?: never;
         options?: never;
@@ -1133,6 +1227,7 @@ export interface components {
             name: string;
             /** @description `flow`, `journey` or `bpmn`. */
             notation: string;
+            paused?: components["schemas"]["PauseState"] | null;
             /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
             retired: boolean;
             /** @description The name of the source file. */
@@ -1462,6 +1557,24 @@ export interface components {
             /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
+        /** @description The request to start an instance again. */
+        InstanceRestart: {
+            /**
+             * @description The deadline of the new instance: an instant, or a duration from now.
+             * @example P30D
+             */
+            deadline?: string | null;
+            /**
+             * @description Why the operator does this; recorded in the history of the new instance.
+             * @example fixed in version 2
+             */
+            reason?: string | null;
+            /**
+             * Format: int32
+             * @description The version to run; the latest by default.
+             */
+            version?: number | null;
+        };
         /** @description The result of an instance, or its status while it runs. */
         InstanceResult: {
             error?: components["schemas"]["Failure"] | null;
@@ -1532,6 +1645,8 @@ export interface components {
             parent?: string | null;
             /** @description The reason of a cancelled instance. */
             reason?: string | null;
+            /** @description The instance that it repeats, if an operator restarted one. */
+            restartOf?: string | null;
             /**
              * Format: date-time
              * @description When its start was accepted.
@@ -1539,6 +1654,7 @@ export interface components {
             startedAt: string;
             /** @description The status. */
             status: components["schemas"]["InstanceStatus"];
+            suspended?: components["schemas"]["SuspensionState"] | null;
             /** @description Its tags. */
             tags: string[];
             /**
@@ -1548,6 +1664,16 @@ export interface components {
             version: number;
             /** @description What it waits for. */
             waitingFor: components["schemas"]["WaitingFor"][];
+        };
+        /** @description The request to suspend an instance. */
+        InstanceSuspension: {
+            /**
+             * @description Why the operator does this; recorded in the history.
+             * @example the payment service loses orders
+             */
+            reason?: string | null;
+            /** @description What its timers and its deadline do while it is suspended. */
+            timers?: components["schemas"]["SuspensionTimers"];
         };
         /** @description A number of instances. */
         InstanceTotal: {
@@ -1727,6 +1853,7 @@ export interface components {
                 name: string;
                 /** @description `flow`, `journey` or `bpmn`. */
                 notation: string;
+                paused?: components["schemas"]["PauseState"] | null;
                 /** @description Whether it was undeployed: it starts no new instances, running ones continue. */
                 retired: boolean;
                 /** @description The name of the source file. */
@@ -2061,6 +2188,16 @@ export interface components {
             /** @description Pass this as `cursor` to get the next page; absent on the last page. */
             nextCursor?: string | null;
         };
+        /** @description The pause of a definition. */
+        PauseState: {
+            /** @description Who paused it, and why. */
+            by: components["schemas"]["Actor"];
+            /**
+             * Format: date-time
+             * @description Since when it is paused.
+             */
+            since: string;
+        };
         /** @description The body of an error response (RFC 9457). */
         Problem: {
             /** @description The stable code, for programs. */
@@ -2249,6 +2386,23 @@ export interface components {
              */
             running: number;
         };
+        /** @description The suspension of an instance. */
+        SuspensionState: {
+            /** @description Who suspended it, and why. */
+            by: components["schemas"]["Actor"];
+            /**
+             * Format: date-time
+             * @description Since when it is suspended.
+             */
+            since: string;
+            /** @description What its timers do meanwhile. */
+            timers: components["schemas"]["SuspensionTimers"];
+        };
+        /**
+         * @description What the timers and the deadline of a suspended instance do.
+         * @enum {string}
+         */
+        SuspensionTimers: "freeze" | "run";
         /** @description A task that is open, or a detached task that has ended. */
         Task: {
             /** @description The person it is assigned to. */
@@ -2354,6 +2508,12 @@ export interface components {
             leaseToken?: string | null;
             /** @description The result. */
             output?: unknown;
+            /**
+             * @description Why an operator completes it in place of its worker; recorded in the history. Instead of a
+             *     token.
+             * @example the worker was decommissioned
+             */
+            reason?: string | null;
         };
         /** @description The error of a failed attempt. */
         TaskError: {
@@ -2370,6 +2530,12 @@ export interface components {
             error?: components["schemas"]["TaskError"] | null;
             /** @description The token of the claim; user tasks need none. */
             leaseToken?: string | null;
+            /**
+             * @description Why an operator fails it in place of its worker; recorded in the history. Instead of a
+             *     token.
+             * @example the order was cancelled
+             */
+            reason?: string | null;
             /** @description The delay before the retry, as a duration or in seconds. */
             retryAfter?: (string | number) | null;
             /**
@@ -2784,6 +2950,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DefinitionGraph"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pauseDefinition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the definition */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperatorReason"] | null;
+            };
+        };
+        responses: {
+            /** @description The paused definition */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Definition"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resumeDefinition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the definition */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperatorReason"] | null;
+            };
+        };
+        responses: {
+            /** @description The resumed definition */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Definition"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3399,6 +3637,45 @@ export interface operations {
             };
         };
     };
+    restartInstance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe: a repeated request returns the instance of the first one */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The instance to repeat; it must have ended */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["InstanceRestart"] | null;
+            };
+        };
+        responses: {
+            /** @description The new instance */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instance"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getInstanceResult: {
         parameters: {
             query?: {
@@ -3433,6 +3710,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceResult"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resumeInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperatorReason"] | null;
+            };
+        };
+        responses: {
+            /** @description The resumed instance */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instance"];
                 };
             };
             /** @description Rejected; `code` says why */
@@ -3546,6 +3859,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperationResult"];
+                };
+            };
+            /** @description Rejected; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suspendInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["InstanceSuspension"] | null;
+            };
+        };
+        responses: {
+            /** @description The suspended instance */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instance"];
                 };
             };
             /** @description Rejected; `code` says why */

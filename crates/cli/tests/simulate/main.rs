@@ -56,11 +56,11 @@ fn a_simulation_prints_what_happens_with_its_instants() {
         2026-03-01T09:00:00Z                +0  order  started
                                                 order  task charge scheduled
         2026-03-01T09:00:02Z               +2s  order  task charge completed
-                                                order  timer 3:66 armed for 2026-03-08T09:00:02Z
-        2026-03-08T09:00:02Z            +7d 2s  order  timer 3:66 fired
+                                                order  timer 3:69 armed for 2026-03-08T09:00:02Z
+        2026-03-08T09:00:02Z               +7d  order  timer 3:69 fired
                                                 order  completed
 
-        order: completed {"paid":false,"receipt":"r-1"}
+        order: completed {"receipt":"r-1","paid":false}
 
         Nobody answers (give a stub, or --complete-tasks for worker tasks):
           signals: paid
@@ -100,14 +100,14 @@ signals:
 ";
     let directory = files(&[("order.flow.js", ORDER), ("stubs.yaml", stubs)]);
     let arguments = ["simulate", "order.flow.js", "--stubs", "stubs.yaml", "--branches", "10"];
-    let more = ["--from", "2026-03-01T09:00:00Z"];
+    let more = ["--from", "2026-03-01T09:00:00Z", "--input", r#"{"amount": 5}"#];
     let run = meantime(&[&arguments[..], &more[..]].concat(), directory.path());
     expect![[r#"
         tasks.charge = works
           signals.paid = early
-            ends 2026-03-02T09:00:01Z: completed {"paid":true,"receipt":"r-1"}
+            ends 2026-03-02T09:00:01Z: completed {"receipt":"r-1","paid":true}
           signals.paid = never
-            ends 2026-03-08T09:00:01Z: completed {"paid":false,"receipt":"r-1"}
+            ends 2026-03-08T09:00:01Z: completed {"receipt":"r-1","paid":false}
         tasks.charge = fails
           ends 2026-03-01T09:00:00Z: failed STOLEN: 
 
@@ -115,7 +115,7 @@ signals:
     "#]]
     .assert_eq(&text(&run.stdout));
     let few = ["simulate", "order.flow.js", "--stubs", "stubs.yaml", "--branches", "2"];
-    let run = meantime(&few, directory.path());
+    let run = meantime(&[&few[..], &more[..]].concat(), directory.path());
     assert!(text(&run.stdout).contains("There are more futures"), "{}", text(&run.stdout));
 }
 
@@ -171,7 +171,7 @@ cases:
     let directory = files(&[("order.flow.js", ORDER), ("order.test.yaml", tests)]);
     let run = meantime(&["test", "--junit", "report.xml"], directory.path());
     assert_eq!(run.status.code(), Some(1));
-    expect![[r"
+    expect![[r#"
         FAILED ./order.test.yaml (2 cases)
 
           nobody pays
@@ -181,11 +181,11 @@ cases:
               2026-01-01T00:00:00Z                +0  order  started
                                                       order  task charge scheduled
                                                       order  task charge completed
-                                                      order  timer 3:66 armed for 2026-01-08T00:00:00Z
-              2026-01-08T00:00:00Z               +7d  order  timer 3:66 fired
+                                                      order  timer 3:69 armed for 2026-01-08T00:00:00Z
+              2026-01-08T00:00:00Z               +7d  order  timer 3:69 fired
                                                       order  completed
         FAILED: 2 cases, 1 failed
-    "]]
+    "#]]
     .assert_eq(&text(&run.stdout));
     let junit = std::fs::read_to_string(directory.path().join("report.xml")).expect("a report");
     assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");

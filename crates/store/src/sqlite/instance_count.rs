@@ -29,8 +29,17 @@ const MAX_GATHERED: usize = 64;
 
 /// Adds changes.
 pub(super) fn add(db: &Db<'_>, changes: &Counts) -> Result<(), Error> {
+    match gather(db, changes)? {
+        Some(counts) => db.run(GATHER, [counts]).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// What the row of `node` gathers after changes, for a statement that writes this row anyway;
+/// nothing if there are none.
+pub(super) fn gather(db: &Db<'_>, changes: &Counts) -> Result<Option<Vec<u8>>, Error> {
     if changes.0.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let mut counts = gathered(db)?;
     counts.add_all(changes);
@@ -41,7 +50,7 @@ pub(super) fn add(db: &Db<'_>, changes: &Counts) -> Result<(), Error> {
         }
         counts = Counts::default();
     }
-    db.run(GATHER, [counts.to_bytes()]).map(drop)
+    Ok(Some(counts.to_bytes()))
 }
 
 fn gathered(db: &Db<'_>) -> Result<Counts, Error> {

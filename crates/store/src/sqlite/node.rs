@@ -16,11 +16,15 @@ const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq, paused FROM nod
 const ADVANCE: &str = "UPDATE node SET clock_at = max(clock_at, ?1), \
      last_batch = max(last_batch, ?2), last_seq = max(last_seq, ?3) WHERE id = 1";
 
+/// The same with the changes of counts, in one statement.
+const ADVANCE_AND_COUNT: &str = "UPDATE node SET clock_at = max(clock_at, ?1), \
+     last_batch = max(last_batch, ?2), last_seq = max(last_seq, ?3), counts = ?4 WHERE id = 1";
+
 const SET_EPOCH: &str = "UPDATE node SET epoch = ?1, paused = 1 WHERE id = 1";
 const RESUME: &str = "UPDATE node SET paused = 0 WHERE id = 1";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[GET, ADVANCE, SET_EPOCH, RESUME];
+pub(super) const ALL: &[&str] = &[GET, ADVANCE, ADVANCE_AND_COUNT, SET_EPOCH, RESUME];
 
 /// What a transaction adds to the row.
 #[derive(Debug, Clone, Default)]
@@ -43,8 +47,12 @@ impl Mark {
 }
 
 pub(super) fn advance(db: &Db<'_>, mark: &Mark) -> Result<(), Error> {
-    instance_count::add(db, &mark.counts)?;
-    db.run(ADVANCE, params![mark.clock.as_millis(), int(mark.batch), int(mark.seq)]).map(drop)
+    let (clock, batch, seq) = (mark.clock.as_millis(), int(mark.batch), int(mark.seq));
+    let done = match instance_count::gather(db, &mark.counts)? {
+        Some(counts) => db.run(ADVANCE_AND_COUNT, params![clock, batch, seq, counts]),
+        None => db.run(ADVANCE, params![clock, batch, seq]),
+    };
+    done.map(drop)
 }
 
 /// Marks this file as restored: a new epoch, and paused. Returns the epoch.
