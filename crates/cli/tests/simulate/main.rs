@@ -171,7 +171,7 @@ cases:
     let directory = files(&[("order.flow.js", ORDER), ("order.test.yaml", tests)]);
     let run = meantime(&["test", "--junit", "report.xml"], directory.path());
     assert_eq!(run.status.code(), Some(1));
-    expect![[r#"
+    expect![[r"
         FAILED ./order.test.yaml (2 cases)
 
           nobody pays
@@ -185,7 +185,7 @@ cases:
               2026-01-08T00:00:00Z               +7d  order  timer 3:69 fired
                                                       order  completed
         FAILED: 2 cases, 1 failed
-    "#]]
+    "]]
     .assert_eq(&text(&run.stdout));
     let junit = std::fs::read_to_string(directory.path().join("report.xml")).expect("a report");
     assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
