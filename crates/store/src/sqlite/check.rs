@@ -10,7 +10,9 @@ use meantime_kernel::store::{Class, DefinitionRow, Error, InstanceRow};
 
 use super::db::Db;
 use super::options::Options;
-use super::{definition, identity, instance, instance_count, open, task, timer, wal_check};
+use super::{
+    definition, identity, instance, instance_count, migration, open, task, timer, wal_check,
+};
 use crate::row::Columns;
 use crate::row::instance::{columns, read};
 use crate::row::table::Table;
@@ -46,6 +48,14 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error
         opened => opened?,
     };
     let db = Db::new(&connection);
+    let (version, known) = (migration::version(&connection)?, migration::MIGRATIONS.len());
+    if usize::try_from(version).is_ok_and(|version| version < known) {
+        // The statements that read rows need the columns of this release.
+        integrity(&db, &mut problems)?;
+        let text = "rows are checked after `meantime migrate`";
+        problems.push(format!("the schema has version {version} of {known}: {text}"));
+        return Ok(problems);
+    }
     db.run("BEGIN", [])?;
     for part in [integrity, instances, timers, inboxes, undecodable, instance_count::check] {
         match part(&db, &mut problems) {

@@ -50,7 +50,7 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Resul
 }
 
 /// The schema version of a file; 0 for a new one.
-fn version(connection: &Connection) -> Result<u32, Error> {
+pub(super) fn version(connection: &Connection) -> Result<u32, Error> {
     let pragma = |name: &str| {
         let value = connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
         value.map_err(|error| from_sqlite(&error))
